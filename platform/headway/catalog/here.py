@@ -1,0 +1,97 @@
+"""The site that is always there: this machine, owned, priced per core with stated, assumed figures."""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+from typing import cast
+
+from headway.catalog.types import HereFigures, Snapshot
+
+
+def here_figures(overrides: Mapping[str, str] | None = None, *, origin: str = "") -> HereFigures:
+    """The figures in the package, with what the user's sites file says in their place.
+
+    Args:
+        overrides: `core_price` (per core-hour), `tariff` (per kWh), `pue`, `utilisation`, `location`,
+            `cores`, `currency`; values as text.
+        origin: the file the overrides come from, named as their source.
+    """
+    given = dict(overrides or {})
+    body = files("headway.catalog").joinpath("data", "here.toml").read_bytes()
+    if given:
+        stated = "".join(f"# {key} = {value}  ({origin})\n" for key, value in sorted(given.items()))
+        body += f"\n# Replaced by {origin}:\n{stated}".encode()
+    return _figures(body, tuple(sorted(given.items())), origin)
+
+
+@cache
+def _figures(body: bytes, given_items: tuple[tuple[str, str], ...], origin: str) -> HereFigures:
+    table = cast("dict[str, dict[str, object]]", tomllib.loads(body.decode()))
+    server, power, tariff, carbon = table["server"], table["power"], table["tariff"], table["carbon"]
+    given = dict(given_items)
+
+    def number(section: dict[str, object], key: str, override: str = "") -> Decimal:
+        return Decimal(given.get(override, str(section[key])))
+
+    def source(section: dict[str, object], override: str) -> str:
+        return origin if override in given else str(section["source"])
+
+    grid = _grid(given["location"]) if "location" in given else None
+    start = datetime.fromisoformat(str(table["effective_from"]))
+    as_of = datetime.fromisoformat(f"{table['as_of']}T00:00:00+00:00")
+    return HereFigures(
+        currency=given.get("currency", str(table["currency"])),
+        effective_from=int(start.timestamp() * 1_000_000),
+        server_price=number(server, "price"),
+        server_cores=int(str(server["cores"])),
+        add_on_ratio=number(server, "add_on_ratio"),
+        residual_ratio=number(server, "residual_ratio"),
+        cost_of_capital=number(server, "cost_of_capital"),
+        life_years=number(server, "life_years"),
+        maintenance_ratio=number(server, "maintenance_ratio"),
+        utilisation=number(server, "utilisation", "utilisation"),
+        core_hour_price=Decimal(given["core_price"]) if "core_price" in given else None,
+        tariff_per_kwh=number(tariff, "per_kwh", "tariff"),
+        core_idle_watts=number(power, "core_idle_watts"),
+        core_busy_watts=number(power, "core_busy_watts"),
+        pue=number(power, "pue", "pue"),
+        location=given.get("location", str(carbon["location"])),
+        cores_limit=int(given["cores"]) if "cores" in given else None,
+        grams_co2e_per_kwh=number(carbon, "grams_per_kwh") if grid is None else grid.grams_per_kwh,
+        server_source=source(server, "core_price"),
+        power_source=str(power["source"]),
+        tariff_source=source(tariff, "tariff"),
+        carbon_source=str(carbon["source"]) if grid is None else grid.source,
+        carbon_alternatives=str(carbon["alternatives"]) if grid is None else grid.alternatives,
+        snapshot=Snapshot(
+            body=body,
+            source=origin or "headway package, catalog/data/here.toml",
+            licence=str(table["licence"]),
+            fetched_at=int(as_of.timestamp() * 1_000_000),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    grams_per_kwh: Decimal | None
+    source: str
+    alternatives: str
+
+
+def _grid(location: str) -> _Grid:
+    """The first source's figure for a place, the others as alternatives; none is borrowed from elsewhere."""
+    text = files("headway.catalog").joinpath("data", "grid_carbon.csv").read_text(encoding="utf-8")
+    rows = [row for row in csv.DictReader(text.splitlines()) if row["region"].lower() == location.lower()]
+    if not rows:
+        return _Grid(None, "", "")
+    others = ", ".join(f"{row['source']} {row['g_co2e_per_kwh']}" for row in rows[1:])
+    source = f"{rows[0]['source']}, {rows[0]['as_of']}"
+    return _Grid(Decimal(rows[0]["g_co2e_per_kwh"]), source, others)

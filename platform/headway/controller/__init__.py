@@ -1,0 +1,1 @@
+"""The loop that owns a run: admit, start, watch, retry, settle."""

@@ -1,0 +1,258 @@
+"""One attempt on this machine, from its first process to its last."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from headway.backends.local import driver as local
+from headway.backends.local.outcome import LOG_TAIL_BYTES, Outcome, judge
+from headway.backends.local.processes import marked
+from headway.controller.ingest import to_events
+from headway.costing.usage import Usage
+from headway.errors import UserError
+from headway.meter.energy import best_source
+from headway.meter.local import LocalMeter
+from headway.runs import queries
+from headway.runs.environment import request_stop
+from headway.runs.events import EventKind
+from headway.runs.lease import RENEW_SECONDS, renew
+from headway.runs.spool import SpoolReader
+from headway.runs.states import FailureClass, RunState
+from headway.runs.store import append_events, now_microseconds
+from headway.train.checkpoints import claim
+
+if TYPE_CHECKING:
+    from headway.controller.supervisor import Supervisor
+
+POLL_SECONDS = 0.1
+ASK_SECONDS = 0.5
+QUIET_START_SECONDS = 5.0
+TERM_GRACE_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """What the supervisor needs of a run's recorded spec."""
+
+    entrypoint: str
+    workdir: Path
+    env: dict[str, str]
+    secrets: dict[str, str]
+    workers: int
+    cpus_per_worker: int
+    storage: str | None
+    method: str
+    retries: dict[str, int]
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, object]) -> RunPlan:
+        """From the `resolved` part that submitting wrote beside the user's own words."""
+        resolved = cast("dict[str, Any]", spec["resolved"])
+        return cls(
+            entrypoint=str(resolved["entrypoint"]),
+            workdir=Path(str(resolved["workdir"])),
+            env={str(k): str(v) for k, v in resolved["env"].items()},
+            secrets={str(k): str(v) for k, v in resolved["secrets"].items()},
+            workers=int(resolved["workers"]),
+            cpus_per_worker=int(resolved["cpus_per_worker"]),
+            storage=resolved["storage"],
+            method=str(resolved["method"]),
+            retries={str(k): int(v) for k, v in resolved["retries"].items()},
+        )
+
+    def secret_values(self) -> dict[str, str]:
+        """The secrets' values, from this process's environment: they are never written down.
+
+        Raises:
+            UserError: one is not set here, as when a run is resumed from another shell.
+        """
+        missing = [variable for variable in self.secrets.values() if variable not in os.environ]
+        if missing:
+            raise UserError("submit.no_secret", names=", ".join(missing))
+        return {name: os.environ[variable] for name, variable in self.secrets.items()}
+
+    @property
+    def cores(self) -> int:
+        """Cores that the run holds."""
+        return self.workers * self.cpus_per_worker
+
+
+class Attempt:
+    """Starts the driver, carries its workers' words and its usage to the ledger, and judges its end."""
+
+    def __init__(self, supervisor: Supervisor, allocation: str, lease_epoch: int) -> None:
+        self.owner = supervisor
+        self.ledger = supervisor.ledger
+        self.plan = supervisor.plan
+        self.allocation = allocation
+        self.lease_epoch = lease_epoch
+        self.mark = supervisor.mark
+        storage = Path(self.plan.storage) if self.plan.storage else supervisor.settings.storage_path
+        self.launch = local.Launch(
+            run_id=supervisor.run_id,
+            attempt=supervisor.number,
+            mark=self.mark,
+            entrypoint=self.plan.entrypoint,
+            workdir=self.plan.workdir,
+            env={**self.plan.env, **self.plan.secret_values()},
+            workers=self.plan.workers,
+            cpus_per_worker=self.plan.cpus_per_worker,
+            folder=supervisor.folder,
+            storage=storage,
+            lease_epoch=lease_epoch,
+            method=self.plan.method,
+            ray_address=supervisor.settings.get("ray_address"),
+        )
+        self.spool = SpoolReader(self.launch.spool)
+        self.meter = LocalMeter(
+            allocation,
+            self.plan.cores,
+            best_source(supervisor.figures),
+            lambda: marked(self.mark),
+            now_microseconds(),
+        )
+        self.running = False
+        self.headway_script = False
+        self.stop_mode: str | None = None
+        self.stopped_at_checkpoint = False
+        self.reported: dict[str, object] | None = None
+
+    def execute(self) -> Outcome:
+        """Run the attempt to its end and say how it ended."""
+        self._state(RunState.PROVISIONING)
+        self.launch.folder.mkdir(parents=True, exist_ok=True)
+        claim(self.launch.storage / self.owner.run_id, self.lease_epoch)
+        self._state(RunState.STARTING, phase="boot")
+        try:
+            process = local.start(self.launch)
+        except OSError as error:
+            return Outcome(RunState.FAILED, FailureClass.USER, f"cannot start: {error}")
+        try:
+            late = self._watch(process)
+        finally:
+            local.end_all(self.mark, 0)
+            process.wait()
+            self._carry()
+            self._meter()
+            self._record_log()
+            local.clean(self.launch)
+        return late or judge(
+            process.returncode,
+            stop_mode=self.stop_mode,
+            stopped_at_checkpoint=self.stopped_at_checkpoint,
+            reported=self.reported,
+            log_tail=self._log_tail(),
+        )
+
+    def _state(self, state: RunState, phase: str | None = None) -> None:
+        body = {"to": state.value}
+        events = [self.owner.event(EventKind.ATTEMPT_STATE, {**body, "backend_ref": self.mark})]
+        with self.ledger.write() as connection:
+            current = queries.get_run(connection, self.owner.run_id).state
+            if current is not RunState.RESTARTING or state is RunState.RUNNING:
+                events.append(self.owner.event(EventKind.RUN_STATE, body))
+            if phase is not None:
+                events.append(self.owner.event(EventKind.PHASE, {"kind": phase}))
+            append_events(connection, events)
+
+    def _watch(self, process: subprocess.Popen[bytes]) -> Outcome | None:
+        started = metered = asked = time.monotonic()
+        limit = self.owner.settings.seconds("start_timeout_seconds")
+        durable = min(self.owner.settings.seconds("durable_seconds"), RENEW_SECONDS)
+        while process.poll() is None:
+            time.sleep(POLL_SECONDS)
+            now = time.monotonic()
+            self._carry()
+            if not self.running and not self.headway_script and now - started > QUIET_START_SECONDS:
+                self._now_running()
+            if not self.running and now - started > limit:
+                return Outcome(RunState.FAILED, FailureClass.START_TIMEOUT, f"no first step in {limit:.0f} s")
+            if now - metered >= durable:
+                metered = now
+                self._meter()
+                renew(self.ledger, self.owner.run_id, self.owner.number, self.lease_epoch, now_microseconds())
+            if now - asked >= ASK_SECONDS:
+                asked = now
+                self._obey()
+        return None
+
+    def _now_running(self) -> None:
+        self.running = True
+        self._state(RunState.RUNNING)
+
+    def _carry(self) -> None:
+        lines = list(self.spool.new_events())
+        if not lines:
+            return
+        for _name, line in lines:
+            kind, body = line["kind"], line["body"]
+            self.headway_script |= kind == "hello"
+            self.stopped_at_checkpoint |= kind == "stopped"
+            if kind == "failure":
+                self.reported = body
+        self.ledger.append(to_events(self.owner.run_id, self.owner.number, self.mark, lines))
+        if not self.running and any(line["kind"] in {"hello", "progress"} for _name, line in lines):
+            self._now_running()
+
+    def _meter(self) -> None:
+        rows = [self._usage_row(usage) for usage in self.meter.tick(now_microseconds())]
+        if rows:
+            self.ledger.add_usage(rows)
+
+    def _usage_row(self, usage: Usage) -> dict[str, object]:
+        recorder = self.owner.recorder
+        return {
+            "source": recorder.source,
+            "epoch": recorder.epoch,
+            "seq": recorder.next_seq(),
+            "allocation_id": usage.allocation_id,
+            "start": usage.start,
+            "stop": usage.stop,
+            "metric": usage.metric.value,
+            "quantity_int": usage.quantity_int,
+            "unit": usage.metric.unit,
+            "method": usage.method,
+            "quality": usage.quality,
+        }
+
+    def _obey(self) -> None:
+        with self.ledger.read() as connection:
+            modes = queries.stop_requests(connection, self.owner.run_id, self.owner.number)
+        mode = "now" if "now" in modes or self.owner.ended_from_outside else (modes[-1] if modes else None)
+        if mode is None or mode == self.stop_mode:
+            return
+        self.stop_mode = mode
+        if mode == "now":
+            local.end_all(self.mark, 1.0)
+        elif self.headway_script:
+            request_stop(self.launch.control)
+        else:
+            # A script that knows nothing of us is asked as any program is, and gets time to save its work.
+            local.end_all(self.mark, TERM_GRACE_SECONDS)
+
+    def _log_tail(self) -> str:
+        try:
+            with self.launch.log.open("rb") as file:
+                file.seek(max(0, self.launch.log.stat().st_size - LOG_TAIL_BYTES))
+                return file.read().decode(errors="replace")
+        except OSError:
+            return ""
+
+    def _record_log(self) -> None:
+        if not self.launch.log.exists():
+            return
+        with self.launch.log.open("rb") as file:
+            sha = hashlib.file_digest(file, "sha256").hexdigest()
+        body = {
+            "stream": "driver",
+            "uri": str(self.launch.log),
+            "bytes": self.launch.log.stat().st_size,
+            "sha": sha,
+        }
+        self.ledger.append([self.owner.event(EventKind.LOG, body)])

@@ -1,0 +1,169 @@
+"""From a job spec to a run in the ledger and a supervisor that owns it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from headway.controller.admission import check_fits
+from headway.controller.figures import figures_of
+from headway.errors import StateError, UserError
+from headway.runs import queries
+from headway.runs.events import EventKind
+from headway.runs.ids import RANDOM_BYTES, new_run_id
+from headway.runs.rows import RunRow
+from headway.runs.states import RunState
+from headway.runs.store import Ledger, Recorder
+from headway.settings import Settings
+from headway.spec.job import JobSpec
+
+
+def find_workdir(entrypoint: str, job_file: Path, here: Path) -> tuple[Path, Path | None]:
+    """Where the entrypoint runs, and the script it names, if it names one.
+
+    The script is looked for from where the command was given, then beside the job file, then one folder
+    above it.
+
+    Raises:
+        UserError: the entrypoint names a Python script that is in none of these places.
+    """
+    words = shlex.split(entrypoint)
+    script = next((word for word in words if word.endswith(".py")), None)
+    if script is None:
+        return here, None
+    places = [here, job_file.parent.absolute(), job_file.parent.absolute().parent]
+    for place in places:
+        if (place / script).is_file():
+            return place, (place / script).absolute()
+    raise UserError("submit.no_script", script=script, places=", ".join(str(place) for place in places))
+
+
+def check_program(entrypoint: str) -> None:
+    """Refuse an entrypoint whose program does not exist, before anything is recorded."""
+    program = shlex.split(entrypoint)[0]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    if "/" not in program and shutil.which(program, path=path) is None:
+        raise UserError("submit.no_program", program=program)
+
+
+def create_run(
+    settings: Settings, ledger: Ledger, spec: JobSpec, job_file: Path, extra: Sequence[str] = ()
+) -> str:
+    """Record a run as QUEUED; gives its id.
+
+    `extra` words are added to the entrypoint. Nothing is recorded when the machine can never hold the run,
+    a secret is not set, or the script does not exist.
+    """
+    entrypoint = shlex.join([*shlex.split(spec.entrypoint), *extra])
+    check_program(entrypoint)
+    workdir, script = find_workdir(entrypoint, job_file, Path.cwd())
+    check_fits(spec.workers * spec.needs.cpus_per_worker, figures_of(settings))
+    missing = [secret.variable for secret in spec.secrets if secret.variable not in os.environ]
+    if missing:
+        raise UserError("submit.no_secret", names=", ".join(missing))
+    storage = _storage(spec.storage)
+    method = spec.workload.method.kind if spec.workload is not None else "full"
+    resolved: dict[str, object] = {
+        "entrypoint": entrypoint,
+        "workdir": str(workdir),
+        "env": dict(spec.env),
+        "secrets": {secret.name: secret.variable for secret in spec.secrets},
+        "workers": spec.workers,
+        "cpus_per_worker": spec.needs.cpus_per_worker,
+        "storage": storage,
+        "method": method,
+        "retries": spec.retries.model_dump(exclude_unset=True, by_alias=True),
+    }
+    run_id = new_run_id(spec.name, secrets.token_bytes(RANDOM_BYTES))
+    recorder = Recorder(ledger, f"cli:{run_id}")
+    body: dict[str, object] = {
+        "name": spec.name,
+        "team": spec.team,
+        "project": spec.project,
+        "owner": spec.owner,
+        "labels": dict(spec.labels),
+        "spec": {
+            "job": spec.to_data(),
+            "resolved": resolved,
+        },
+        "code_sha": None if script is None else hashlib.sha256(script.read_bytes()).hexdigest(),
+    }
+    recorder.append(EventKind.SUBMITTED, body, run_id)
+    (settings.run_folder(run_id)).mkdir(parents=True, exist_ok=True)
+    return run_id
+
+
+def _storage(storage: str | None) -> str | None:
+    if storage is None:
+        return None
+    if "://" in storage:
+        raise UserError("submit.remote_storage", storage=storage)
+    return str(Path(storage).expanduser().absolute())
+
+
+def check_code(run: RunRow) -> bool:
+    """Whether the run's script is still the one that it was submitted with (True where that is unknown)."""
+    resolved = cast("dict[str, str]", run.spec["resolved"])
+    if run.code_sha is None:
+        return True
+    words = shlex.split(resolved["entrypoint"])
+    script = next((Path(resolved["workdir"]) / word for word in words if word.endswith(".py")), None)
+    if script is None or not script.is_file():
+        return False
+    return hashlib.sha256(script.read_bytes()).hexdigest() == run.code_sha
+
+
+def reopen_run(ledger: Ledger, run_id: str) -> None:
+    """Put an ended run back into the queue for a new attempt.
+
+    Raises:
+        StateError: the run has not ended, or has succeeded.
+    """
+    with ledger.read() as connection:
+        run = queries.get_run(connection, run_id)
+    if not run.state.is_resumable:
+        raise StateError("runs.not_resumable", run=run_id, state=run.state.value)
+    recorder = Recorder(ledger, f"cli:{run_id}")
+    body: dict[str, object] = {"to": RunState.QUEUED.value, "resume": True}
+    recorder.append(EventKind.RUN_STATE, body, run_id)
+
+
+def request_stop(ledger: Ledger, run_id: str, mode: str) -> None:
+    """Ask the run's present attempt to stop: `checkpoint` or `now`."""
+    with ledger.read() as connection:
+        attempts = queries.attempts(connection, run_id)
+    recorder = Recorder(ledger, f"cli:{run_id}")
+    number = attempts[-1].n if attempts else 1
+    recorder.append(EventKind.STOP_REQUESTED, {"mode": mode}, run_id, number)
+
+
+def start_supervisor(settings: Settings, run_id: str) -> None:
+    """Start the detached process that owns the run from now on."""
+    folder = settings.run_folder(run_id)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "supervisor.log").open("ab") as log:
+        subprocess.Popen(
+            [sys.executable, "-m", "headway.controller.supervisor", run_id],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd=settings.home,
+            env={
+                **os.environ,
+                "HEADWAY_HOME": str(settings.home),
+                "HEADWAY_SITES": _absolute(settings.get("sites")),
+            },
+        )
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).expanduser().absolute()) if path else ""

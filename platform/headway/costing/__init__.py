@@ -1,0 +1,1 @@
+"""PURE. Usage times the price in force gives cost lines that add up exactly."""

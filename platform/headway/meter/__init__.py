@@ -1,0 +1,1 @@
+"""What a run uses: cores, joules, and by which method that is known."""

@@ -1,0 +1,160 @@
+"""What this machine can run and measure, found without importing anything heavy and without a network.
+
+The EC2 metadata service is asked only where the firmware says that this is EC2.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from headway.meter.energy import POWERCAP, RaplZones
+
+IMDS = "http://169.254.169.254"
+_CPU_FLAGS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16", "amx_int8")
+_TORCH_PROBE = (
+    "import json, torch; print(json.dumps({'version': torch.__version__, 'cuda': torch.cuda.is_available(),"
+    " 'hip': torch.version.hip is not None, 'devices': [torch.cuda.get_device_name(i)"
+    " for i in range(torch.cuda.device_count())]}))"
+)
+PROBE_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked for: `ok` True (there), False (not there), None (cannot be told)."""
+
+    name: str
+    ok: bool | None
+    detail: str
+
+
+def _library(name: str, file: str) -> Finding:
+    try:
+        ctypes.CDLL(file)
+    except OSError:
+        return Finding(name, False, f"{file} not found")
+    return Finding(name, True, file)
+
+
+def _python() -> Finding:
+    return Finding("python", sys.version_info >= (3, 11), f"{platform.python_version()} in {sys.prefix}")
+
+
+def _cpu() -> Finding:
+    try:
+        words = set(Path("/proc/cpuinfo").read_text(encoding="utf-8").split())
+        flags = ", ".join(flag for flag in _CPU_FLAGS if flag in words) or "none of the known"
+    except OSError:
+        flags = "unknown"
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return Finding("cpu", True, f"{usable} cores, {platform.machine()}, {flags}")
+
+
+def _memory() -> Finding:
+    memory = psutil.virtual_memory()
+    return Finding("memory", True, f"{memory.total / 2**30:.1f} GiB, {memory.available / 2**30:.1f} GiB free")
+
+
+def _disk(home: Path) -> Finding:
+    place = next(folder for folder in (home, *home.parents) if folder.exists())
+    free = shutil.disk_usage(place).free
+    return Finding("disk", free > 2 * 2**30, f"{free / 2**30:.1f} GiB free for {home}")
+
+
+def _torch() -> Finding:
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _TORCH_PROBE],
+            capture_output=True,
+            text=True,
+            timeout=PROBE_SECONDS,
+            check=False,
+        )
+        found = json.loads(done.stdout)
+    except (subprocess.TimeoutExpired, ValueError):
+        return Finding("pytorch", False, "not installed: pip install 'headway[train]'")
+    devices = ", ".join(found["devices"]) or "no GPU: trains on the processor"
+    return Finding("pytorch", True, f"{found['version']}, {devices}")
+
+
+def _ray() -> Finding:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return Finding("ray", True, version("ray"))
+    except PackageNotFoundError:
+        return Finding("ray", False, "not installed: pip install 'headway[train]'")
+
+
+def _tensorflow() -> Finding:
+    from importlib.util import find_spec
+
+    there = find_spec("tensorflow") is not None
+    return Finding("tensorflow", there, "its scripts run as plain processes: measured, no steps or loss")
+
+
+def _rocm() -> Finding:
+    found = _library("rocm", "libamdhip64.so")
+    return found if found.ok else Finding("rocm", Path("/opt/rocm").is_dir(), found.detail)
+
+
+def _rapl() -> Finding:
+    if not POWERCAP.is_dir() or not list(POWERCAP.glob("intel-rapl:*")):
+        return Finding("rapl", False, "no energy counter: joules are modelled, and say so")
+    if RaplZones().readable:
+        return Finding("rapl", True, "package energy counter readable: joules are measured")
+    return Finding("rapl", False, "the counter needs root to be read: joules are modelled, and say so")
+
+
+def _imds(vendor: Path = Path("/sys/class/dmi/id/sys_vendor")) -> Finding:
+    try:
+        maker = vendor.read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        maker = "unknown"
+    if maker != "Amazon EC2":
+        return Finding("imds", False, f"not EC2 (machine by {maker})")
+    try:
+        ask = urllib.request.Request(  # noqa: S310 - a fixed link-local address
+            f"{IMDS}/latest/api/token", method="PUT", headers={"X-aws-ec2-metadata-token-ttl-seconds": "60"}
+        )
+        with urllib.request.urlopen(ask, timeout=1) as answer:  # noqa: S310 - as above
+            token = answer.read().decode()
+        header = {"X-aws-ec2-metadata-token": token}
+        ask = urllib.request.Request(f"{IMDS}/latest/meta-data/instance-type", headers=header)  # noqa: S310 - as above
+        with urllib.request.urlopen(ask, timeout=1) as answer:  # noqa: S310 - as above
+            return Finding("imds", True, answer.read().decode())
+    except (urllib.error.URLError, OSError) as error:
+        return Finding("imds", None, f"EC2, but the metadata service does not answer: {error}")
+
+
+def examine(home: Path) -> list[Finding]:
+    """Everything, in the order it is shown."""
+    probes: list[Callable[[], Finding]] = [
+        _python,
+        _cpu,
+        _memory,
+        lambda: _disk(home),
+        _ray,
+        _torch,
+        _tensorflow,
+        lambda: _library("cuda", "libcuda.so.1"),
+        lambda: _library("nvml", "libnvidia-ml.so.1"),
+        _rocm,
+        lambda: _library("opencl", "libOpenCL.so.1"),
+        _rapl,
+        _imds,
+    ]
+    return [probe() for probe in probes]

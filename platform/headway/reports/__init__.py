@@ -1,0 +1,1 @@
+"""PURE view models shared by the CLI, the dashboard and exports."""

@@ -1,0 +1,266 @@
+"""PURE. The receipt of a run: what it cost, line by line, why, and by which prices."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+
+from headway.costing.lines import CostLine
+from headway.costing.prices import Price
+from headway.costing.usage import Metric
+from headway.costing.waste import Waste
+from headway.runs.rows import AttemptRow, ProgressRow, RunRow
+from headway.units import JOULES_PER_KWH, Money
+
+_MICRO = Decimal(1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A footnote: where a price comes from; `fetched_at` in UTC microseconds."""
+
+    number: int
+    price_id: str
+    offering_key: str
+    price_text: str
+    currency: str
+    unit: str
+    sku: str
+    snapshot_sha: str
+    snapshot_source: str
+    fetched_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptRow:
+    """One charge of one attempt; `quantity` in the price's unit, `base_quantity` in seconds or joules."""
+
+    attempt: int
+    category: str
+    method: str
+    quantity: Decimal
+    base_quantity: Decimal
+    unit: str
+    seconds: Decimal
+    source: int
+    amount: Money
+
+
+@dataclass(frozen=True, slots=True)
+class WasteShare:
+    """What a class of time cost, and its share of the total (0 to 1; None when the total is zero)."""
+
+    waste: Waste
+    amount: Money
+    share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Carbon:
+    """Operational emissions: metered energy times PUE times the grid's average."""
+
+    grams: Decimal
+    grams_per_kwh: Decimal
+    location: str
+    source: str
+    alternatives: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCost:
+    """Cost per unit of work that the run kept: the message id of the unit, and the amount."""
+
+    unit: str
+    amount: Money
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Everything a receipt shows; `settled` False means that the run still goes on."""
+
+    run: RunRow
+    attempts: tuple[AttemptRow, ...]
+    settled: bool
+    rows: tuple[ReceiptRow, ...]
+    totals: tuple[Money, ...]
+    waste: tuple[WasteShare, ...]
+    unit_costs: tuple[UnitCost, ...]
+    joules: Decimal | None
+    joules_method: tuple[str, ...]
+    joules_per_sample: Decimal | None
+    carbon: Carbon | None
+    sources: tuple[Source, ...]
+    metrics: tuple[tuple[str, float, float], ...]
+    lost: tuple[tuple[int, int, int], ...]
+    retained_step: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GridFactor:
+    """Grams of CO2e per kWh at a place (None: no source tells), and who says so."""
+
+    grams_per_kwh: Decimal | None
+    location: str
+    source: str
+    alternatives: str
+    pue: Decimal
+
+
+def build_receipt(
+    *,
+    run: RunRow,
+    attempts: Sequence[AttemptRow],
+    lines: Sequence[CostLine],
+    prices: Mapping[str, Price],
+    snapshots: Mapping[str, Mapping[str, object]],
+    usage: Mapping[tuple[int, Metric, str], int],
+    metrics: Sequence[Mapping[str, object]],
+    retained: ProgressRow | None,
+    lost: Sequence[tuple[int, int, int]],
+    grid: GridFactor,
+    settled: bool,
+) -> Receipt:
+    """Put a receipt together.
+
+    Args:
+        lines: the lines in force; `prices` and `snapshots` hold what they name.
+        retained: the progress that the run kept (None: it reported none, or kept none).
+        lost: (attempt, step reached, step the work went back to) where steps were done again.
+        settled: whether every attempt has ended and been costed.
+    """
+    sources = _sources(lines, prices, snapshots)
+    numbers = {source.price_id: source.number for source in sources}
+    rows = _rows(lines, numbers)
+    totals = _sum_by_currency(lines)
+    joules, methods = _joules(usage)
+    samples = retained.samples if retained is not None else None
+    return Receipt(
+        run=run,
+        attempts=tuple(attempts),
+        settled=settled,
+        rows=rows,
+        totals=totals,
+        waste=_waste(lines, totals),
+        unit_costs=_unit_costs(totals, retained),
+        joules=joules,
+        joules_method=methods,
+        joules_per_sample=joules / samples if joules is not None and samples else None,
+        carbon=_carbon(joules, grid),
+        sources=sources,
+        metrics=_first_and_last(metrics),
+        lost=tuple(lost),
+        retained_step=retained.step if retained is not None else None,
+    )
+
+
+def _sources(
+    lines: Sequence[CostLine], prices: Mapping[str, Price], snapshots: Mapping[str, Mapping[str, object]]
+) -> tuple[Source, ...]:
+    found: list[Source] = []
+    for price_id in dict.fromkeys(line.price_id for line in lines):
+        price = prices[price_id]
+        snapshot = snapshots.get(price.snapshot_sha, {})
+        fetched = snapshot.get("fetched_at")
+        found.append(
+            Source(
+                number=len(found) + 1,
+                price_id=price_id,
+                offering_key=price.offering_key,
+                price_text=price.price_text,
+                currency=price.currency,
+                unit=price.unit,
+                sku=price.sku,
+                snapshot_sha=price.snapshot_sha,
+                snapshot_source=str(snapshot.get("source", "")),
+                fetched_at=fetched if isinstance(fetched, int) else None,
+            )
+        )
+    return tuple(found)
+
+
+def _rows(lines: Sequence[CostLine], numbers: Mapping[str, int]) -> tuple[ReceiptRow, ...]:
+    groups: dict[tuple[int, str, str, str], list[CostLine]] = defaultdict(list)
+    for line in lines:
+        groups[line.attempt or 0, line.category, line.method, line.price_id].append(line)
+    rows: list[ReceiptRow] = []
+    for (attempt, category, method, price_id), group in sorted(groups.items()):
+        with localcontext() as context:
+            context.prec = 60
+            quantity = sum((Decimal(line.quantity_text) for line in group), Decimal(0))
+            base = quantity * (3600 if category == "compute" else JOULES_PER_KWH)
+        span = max(line.stop for line in group) - min(line.start for line in group)
+        rows.append(
+            ReceiptRow(
+                attempt=attempt,
+                category=category,
+                method=method,
+                quantity=quantity,
+                base_quantity=base,
+                unit=group[0].unit,
+                seconds=Decimal(span) / _MICRO,
+                source=numbers[price_id],
+                amount=Money.from_nano(sum(line.amount_nano for line in group), group[0].currency),
+            )
+        )
+    return tuple(rows)
+
+
+def _sum_by_currency(lines: Sequence[CostLine]) -> tuple[Money, ...]:
+    sums: dict[str, int] = defaultdict(int)
+    for line in lines:
+        sums[line.currency] += line.amount_nano
+    return tuple(Money.from_nano(nano, currency) for currency, nano in sorted(sums.items()))
+
+
+def _waste(lines: Sequence[CostLine], totals: Sequence[Money]) -> tuple[WasteShare, ...]:
+    whole = {total.currency: total.amount for total in totals}
+    sums: dict[tuple[str, Waste], int] = defaultdict(int)
+    for line in lines:
+        sums[line.currency, line.waste] += line.amount_nano
+    shares: list[WasteShare] = []
+    for currency, total in whole.items():
+        for waste in Waste:
+            amount = Money.from_nano(sums[currency, waste], currency)
+            share = float(amount.amount / total) if total else None
+            shares.append(WasteShare(waste, amount, share))
+    return tuple(shares)
+
+
+def _unit_costs(totals: Sequence[Money], retained: ProgressRow | None) -> tuple[UnitCost, ...]:
+    if retained is None:
+        return ()
+    per = [
+        ("receipt.per_step", retained.step, 1),
+        ("receipt.per_thousand_samples", retained.samples, 1000),
+        ("receipt.per_million_tokens", retained.tokens, 1_000_000),
+    ]
+    return tuple(
+        UnitCost(unit, Money(total.amount * scale / count, total.currency))
+        for total in totals
+        for unit, count, scale in per
+        if count
+    )
+
+
+def _joules(usage: Mapping[tuple[int, Metric, str], int]) -> tuple[Decimal | None, tuple[str, ...]]:
+    rows = {key: value for key, value in usage.items() if key[1] is Metric.ENERGY}
+    if not rows:
+        return None, ()
+    methods = tuple(sorted({method for _attempt, _metric, method in rows}))
+    return Decimal(sum(rows.values())) / _MICRO, methods
+
+
+def _carbon(joules: Decimal | None, grid: GridFactor) -> Carbon | None:
+    if joules is None or grid.grams_per_kwh is None:
+        return None
+    grams = joules * grid.pue / JOULES_PER_KWH * grid.grams_per_kwh
+    return Carbon(grams, grid.grams_per_kwh, grid.location, grid.source, grid.alternatives)
+
+
+def _first_and_last(metrics: Sequence[Mapping[str, object]]) -> tuple[tuple[str, float, float], ...]:
+    seen: dict[str, list[float]] = {}
+    for metric in metrics:
+        seen.setdefault(str(metric["name"]), []).append(float(str(metric["value"])))
+    return tuple((name, values[0], values[-1]) for name, values in seen.items())

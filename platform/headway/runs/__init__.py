@@ -1,0 +1,1 @@
+"""The run state machine and the ledger that records every run."""

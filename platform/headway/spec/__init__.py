@@ -1,0 +1,1 @@
+"""What a user writes: job and sites files, checked before anything starts."""

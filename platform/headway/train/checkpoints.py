@@ -1,0 +1,132 @@
+"""Checkpoints that prove themselves: every rank writes its files and, last, a manifest of their hashes.
+
+A checkpoint is complete when each of `world_size` manifests is there and every file has the size and
+SHA-256 that its manifest states. Restoring takes the newest complete one; an incomplete or damaged one is
+passed over. Writing compares the attempt's lease: an attempt that was given up on cannot write.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from headway.errors import LeaseLostError
+
+LEASE_FILE = "lease"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What one rank wrote: `files` maps a name to (size in bytes, SHA-256)."""
+
+    run_id: str
+    attempt: int
+    lease_epoch: int
+    step: int
+    rank: int
+    world_size: int
+    files: dict[str, tuple[int, str]]
+
+
+def manifest_name(rank: int) -> str:
+    """The file that a rank writes last."""
+    return f"manifest-rank-{rank}.json"
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> str:
+    """Write a rank's manifest durably; gives its SHA-256."""
+    path = folder / manifest_name(manifest.rank)
+    data = json.dumps(asdict(manifest), sort_keys=True).encode()
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    return hashlib.sha256(data).hexdigest()
+
+
+def describe_files(folder: Path) -> dict[str, tuple[int, str]]:
+    """Size and hash of every file in a folder, manifests left out."""
+    return {
+        path.name: (path.stat().st_size, file_sha256(path))
+        for path in sorted(folder.iterdir())
+        if path.is_file() and not path.name.startswith("manifest-rank-")
+    }
+
+
+def read_manifest(folder: Path, rank: int) -> Manifest | None:
+    """A rank's manifest, or None where it is missing or not one."""
+    try:
+        data = json.loads((folder / manifest_name(rank)).read_bytes())
+        data["files"] = {name: (int(size), str(sha)) for name, (size, sha) in data["files"].items()}
+        return Manifest(**data)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether every rank's files are there, whole and of one and the same attempt and step."""
+    first = read_manifest(folder, 0)
+    if first is None:
+        return False
+    for rank in range(first.world_size):
+        manifest = read_manifest(folder, rank)
+        if manifest is None or (manifest.attempt, manifest.step, manifest.world_size) != (
+            first.attempt,
+            first.step,
+            first.world_size,
+        ):
+            return False
+        for name, (size, sha) in manifest.files.items():
+            path = folder / name
+            if not path.is_file() or path.stat().st_size != size or file_sha256(path) != sha:
+                return False
+    return True
+
+
+def newest_complete(run_folder: Path) -> Path | None:
+    """The checkpoint to resume from: the highest step that is complete, or None."""
+    return next((folder for folder in _newest_first(run_folder) if is_complete(folder)), None)
+
+
+def _newest_first(run_folder: Path) -> Iterator[Path]:
+    if not run_folder.is_dir():
+        return
+    found = [
+        (manifest.step, manifest.attempt, folder)
+        for folder in run_folder.iterdir()
+        if folder.is_dir() and (manifest := read_manifest(folder, 0)) is not None
+    ]
+    for _step, _attempt, folder in sorted(found, reverse=True):
+        yield folder
+
+
+def claim(run_folder: Path, lease_epoch: int) -> None:
+    """State which attempt may write checkpoints of this run from now on."""
+    run_folder.mkdir(parents=True, exist_ok=True)
+    draft = run_folder / f"{LEASE_FILE}.{lease_epoch}.draft"
+    draft.write_text(str(lease_epoch), encoding="ascii")
+    draft.rename(run_folder / LEASE_FILE)
+
+
+def check_lease(run_folder: Path, run_id: str, attempt: int, lease_epoch: int) -> None:
+    """Refuse to write when a later attempt has claimed the run's storage.
+
+    Raises:
+        LeaseLostError: it has.
+    """
+    try:
+        current = int((run_folder / LEASE_FILE).read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return  # a run without a supervisor claims nothing
+    if current > lease_epoch:
+        raise LeaseLostError("runs.lease_lost", run=run_id, attempt=attempt)

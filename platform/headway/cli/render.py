@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -40,7 +41,7 @@ def emit(
 ) -> None:
     """Print a document as JSON or YAML, its rows as CSV, or the table for people."""
     if output == "json":
-        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        click.echo(json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False))
     elif output == "yaml":
         import yaml
 
@@ -49,6 +50,17 @@ def emit(
         click.echo(to_csv(rows), nl=False)
     else:
         click.echo(table())
+
+
+def _finite(value: object) -> object:
+    """The value with null for NaN and infinity (the loss of a run that diverged), which JSON cannot say."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in cast("Sequence[object]", value)]
+    return value
 
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -64,9 +76,11 @@ def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _cell(value: object) -> object:
-    if isinstance(value, str) and value.startswith(_FORMULA) and not _is_number(value):
-        return f"'{value}"
-    return "" if value is None else value
+    if not isinstance(value, str):
+        return "" if value is None else value
+    # The writer of Python before 3.13 leaves a lone carriage return unquoted, where it would end the row.
+    plain = value.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{plain}" if value.startswith(_FORMULA) and not _is_number(value) else plain
 
 
 def _is_number(value: str) -> bool:

@@ -16,12 +16,14 @@ from headway.messages import text
 @click.option("-s", "--set", "overrides", multiple=True, metavar="KEY=VALUE", help=text("cli.set"))
 @click.option("-d", "--detach", is_flag=True, help=text("cli.detach"))
 def command(job: Path, arguments: tuple[str, ...], overrides: tuple[str, ...], detach: bool) -> None:
-    """Run a job file; words after it are added to the entrypoint."""
+    """Run a job file, or a sample by its name; words after it are added to the entrypoint."""
     from headway.cli.session import session
+    from headway.controller.samples import resolve_job
     from headway.controller.submit import create_run, start_supervisor
     from headway.spec.enforced import not_enforced
     from headway.spec.files import load_job
 
+    job = resolve_job(job)
     loaded = load_job(job, overrides)
     with session() as where:
         ignored = not_enforced(loaded.spec)

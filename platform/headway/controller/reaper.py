@@ -36,13 +36,16 @@ def reap(settings: Settings, ledger: Ledger) -> list[str]:
     with ledger.read() as connection:
         runs = queries.list_runs(connection, states=OPEN_STATES)
         last = {run.id: queries.attempts(connection, run.id)[-1:] for run in runs}
+        since = {run.id: queries.state_since(connection, run.id) or run.created for run in runs}
     closed: list[str] = []
     now = now_microseconds()
     for run in runs:
         attempts = last[run.id]
-        if not attempts:
-            if now - run.created > START_MICROSECONDS:
-                _fail_run(Recorder(ledger, f"reaper:{run.id}"), run.id)
+        if not attempts or (run.state is RunState.QUEUED and attempts[0].ended is not None):
+            # Submitted or resumed, and its supervisor has not opened an attempt yet.
+            if now - since[run.id] > START_MICROSECONDS and _end_run(
+                Recorder(ledger, f"reaper:{run.id}"), run.id, None
+            ):
                 closed.append(run.id)
             continue
         attempt = attempts[0]
@@ -64,8 +67,7 @@ def _close(settings: Settings, ledger: Ledger, attempt: AttemptRow) -> bool:
     survivors = end_all(mark, 0)
     if attempt.ended is None:
         _close_attempt(settings, ledger, recorder, attempt, mark, still_ran=survivors > 0)
-    _fail_run(recorder, attempt.run_id)
-    return True
+    return _end_run(recorder, attempt.run_id, attempt)
 
 
 def _end_owner(holder_text: str) -> None:
@@ -143,10 +145,19 @@ def _add_held(
     )
 
 
-def _fail_run(recorder: Recorder, run_id: str) -> None:
-    body: dict[str, object] = {
-        "to": RunState.FAILED.value,
-        "reason": "supervisor lost",
-        "failure_class": FailureClass.INFRA.value,
-    }
-    recorder.append(EventKind.RUN_STATE, body, run_id)
+def _end_run(recorder: Recorder, run_id: str, attempt: AttemptRow | None) -> bool:
+    """End the run as its last attempt ended; says whether it was still open.
+
+    Its supervisor may have ended it since we looked, and may have been lost between the end of an attempt
+    that succeeded or was stopped and the end of the run.
+    """
+    body: dict[str, object] = {"to": RunState.FAILED.value, "reason": "supervisor lost"}
+    if attempt is not None and attempt.state in {RunState.SUCCEEDED, RunState.CANCELLED}:
+        body["to"] = attempt.state.value
+    else:
+        body["failure_class"] = FailureClass.INFRA.value
+    with recorder.ledger.write() as connection:
+        if queries.get_run(connection, run_id).state.is_terminal:
+            return False
+        append_events(connection, [recorder.event(EventKind.RUN_STATE, body, run_id)])
+    return True

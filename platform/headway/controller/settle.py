@@ -18,6 +18,8 @@ from headway.costing.waste import AttemptOutcome, classify, outcomes
 from headway.runs import bills, tables
 from headway.settings import Settings
 
+_NOTHING = (0, "0")  # amount and quantity of a line that only takes another's place
+
 
 def keep_snapshot(settings: Settings, figures: HereFigures) -> None:
     """Keep the bytes that the prices were read from, so that they can be hashed again later."""
@@ -78,19 +80,21 @@ def _superseding(old: Sequence[CostLine], wanted: Sequence[CostLine]) -> list[Co
     def key(line: CostLine) -> tuple[str, str, str, str]:
         return (line.category, line.price_id, line.method, line.waste.value)
 
+    def says(lines: Sequence[CostLine]) -> dict[tuple[str, str, str, str], tuple[int, str]]:
+        pairs = {key(line): (line.amount_nano, line.quantity_text) for line in lines}
+        return {name: pair for name, pair in pairs.items() if pair != _NOTHING}
+
     before = {key(line): line for line in old}
     after = {key(line): line for line in wanted}
-    if {k: (x.amount_nano, x.quantity_text) for k, x in before.items()} == {
-        k: (x.amount_nano, x.quantity_text) for k, x in after.items()
-    }:
+    if says(old) == says(wanted):
         return []
     lines = [
         replace(line, supersedes_id=before[name].id if name in before else None)
         for name, line in after.items()
     ]
     lines.extend(
-        replace(line, supersedes_id=line.id, amount_nano=0, quantity_text="0")
+        replace(line, supersedes_id=line.id, amount_nano=_NOTHING[0], quantity_text=_NOTHING[1])
         for name, line in before.items()
-        if name not in after
+        if name not in after and (line.amount_nano, line.quantity_text) != _NOTHING
     )
     return lines

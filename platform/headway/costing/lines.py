@@ -181,9 +181,10 @@ def _by_waste(whole: CostLine, waste: Mapping[Waste, int]) -> list[CostLine]:
 
 def resplit(lines: Sequence[CostLine], waste: Mapping[Waste, int]) -> list[CostLine]:
     """Lines of the same charges, split anew: what each charge comes to never changes."""
-    groups: dict[tuple[str, str, str], list[CostLine]] = {}
+    groups: dict[tuple[int | None, str | None, str, str, str], list[CostLine]] = {}
     for line in lines:
-        groups.setdefault((line.category, line.price_id, line.method), []).append(line)
+        key = (line.attempt, line.allocation_id, line.category, line.price_id, line.method)
+        groups.setdefault(key, []).append(line)
     result: list[CostLine] = []
     for group in groups.values():
         with localcontext() as context:

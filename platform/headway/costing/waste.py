@@ -61,15 +61,18 @@ def classify(phases: Sequence[PhaseSpan], start: int, stop: int, outcome: Attemp
     """Microseconds of an attempt by waste class; the values sum to `stop - start` exactly.
 
     A script that reports no training phase is not looked into: all its time after provisioning counts as
-    training. Otherwise time that no phase covers is idle.
+    training. Otherwise time that no phase covers is idle. Time that two phases claim, as after a clock was
+    set back, belongs to the one that began first.
     """
+    stop = max(start, stop)
     parts = dict.fromkeys(Waste, 0)
     reports_training = any(phase.kind == "train" for phase in phases)
     trained = 0
-    covered = 0
-    for phase in phases:
-        length = max(0, min(phase.stop, stop) - max(phase.start, start))
+    covered, reached = 0, start
+    for phase in sorted(phases, key=lambda phase: phase.start):
+        length = max(0, min(phase.stop, stop) - max(phase.start, reached))
         covered += length
+        reached = max(reached, min(phase.stop, stop))
         waste = _CLASS_OF_PHASE.get(phase.kind)
         if waste is None or (phase.kind == "boot" and not reports_training):
             trained += length

@@ -39,7 +39,7 @@ class RaplZones:
         self._zones = [
             zone
             for zone in sorted(root.glob("intel-rapl:*"))
-            if zone.name.count(":") == 1 and _read(zone / "energy_uj") is not None
+            if zone.name.count(":") == 1 and _is_package(zone) and _read(zone / "energy_uj") is not None
         ]
         self._last = {zone: _read(zone / "energy_uj") or 0 for zone in self._zones}
 
@@ -61,6 +61,14 @@ class RaplZones:
             gained += max(0, step)
             self._last[zone] = value
         return gained
+
+
+def _is_package(zone: Path) -> bool:
+    """Whether a zone is a processor package: `psys`, the whole board, would count the packages again."""
+    try:
+        return (zone / "name").read_text(encoding="ascii").startswith("package")
+    except (OSError, ValueError):
+        return True
 
 
 def _read(path: Path) -> int | None:

@@ -84,10 +84,10 @@ def _torch() -> Finding:
             check=False,
         )
         found = json.loads(done.stdout)
-    except (subprocess.TimeoutExpired, ValueError):
+        devices = ", ".join(found["devices"]) or "no GPU: trains on the processor"
+        return Finding("pytorch", True, f"{found['version']}, {devices}")
+    except (subprocess.TimeoutExpired, OSError, ValueError, TypeError, KeyError):
         return Finding("pytorch", False, "not installed: pip install 'headway[train]'")
-    devices = ", ".join(found["devices"]) or "no GPU: trains on the processor"
-    return Finding("pytorch", True, f"{found['version']}, {devices}")
 
 
 def _ray() -> Finding:
@@ -141,20 +141,27 @@ def _imds(vendor: Path = Path("/sys/class/dmi/id/sys_vendor")) -> Finding:
 
 
 def examine(home: Path) -> list[Finding]:
-    """Everything, in the order it is shown."""
-    probes: list[Callable[[], Finding]] = [
-        _python,
-        _cpu,
-        _memory,
-        lambda: _disk(home),
-        _ray,
-        _torch,
-        _tensorflow,
-        lambda: _library("cuda", "libcuda.so.1"),
-        lambda: _library("nvml", "libnvidia-ml.so.1"),
-        _rocm,
-        lambda: _library("opencl", "libOpenCL.so.1"),
-        _rapl,
-        _imds,
-    ]
-    return [probe() for probe in probes]
+    """Everything, in the order it is shown; a probe that breaks is unknown and says why."""
+    probes: dict[str, Callable[[], Finding]] = {
+        "python": _python,
+        "cpu": _cpu,
+        "memory": _memory,
+        "disk": lambda: _disk(home),
+        "ray": _ray,
+        "pytorch": _torch,
+        "tensorflow": _tensorflow,
+        "cuda": lambda: _library("cuda", "libcuda.so.1"),
+        "nvml": lambda: _library("nvml", "libnvidia-ml.so.1"),
+        "rocm": _rocm,
+        "opencl": lambda: _library("opencl", "libOpenCL.so.1"),
+        "rapl": _rapl,
+        "imds": _imds,
+    }
+    return [_ask(name, probe) for name, probe in probes.items()]
+
+
+def _ask(name: str, probe: Callable[[], Finding]) -> Finding:
+    try:
+        return probe()
+    except Exception as error:  # noqa: BLE001 - an odd machine must not hide what else can be told of it
+        return Finding(name, None, f"{type(error).__name__}: {error}")

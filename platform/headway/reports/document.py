@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
-from headway.reports.receipt import Receipt
+from headway.reports.receipt import Receipt, Source
 from headway.units import Money
 
 SCHEMA_VERSION = 1
@@ -47,6 +48,20 @@ def receipt_document(receipt: Receipt) -> dict[str, Any]:
             }
             for attempt in receipt.attempts
         ],
+        **_money_part(receipt),
+        **_physical_part(receipt),
+        "prices": [_price(source) for source in receipt.sources],
+        "metrics": {name: {"first": first, "last": last} for name, first, last in receipt.metrics},
+        "replayed": [
+            {"attempt": attempt, "reached_step": reached, "back_to_step": back}
+            for attempt, reached, back in receipt.lost
+        ],
+        "retained_step": receipt.retained_step,
+    }
+
+
+def _money_part(receipt: Receipt) -> dict[str, Any]:
+    return {
         "lines": [
             {
                 "attempt": row.attempt,
@@ -68,41 +83,42 @@ def receipt_document(receipt: Receipt) -> dict[str, Any]:
             {"unit": cost.unit.removeprefix("receipt."), **money_document(cost.amount)}
             for cost in receipt.unit_costs
         ],
+    }
+
+
+def _physical_part(receipt: Receipt) -> dict[str, Any]:
+    def number(value: Decimal | None) -> float | None:
+        return None if value is None else float(value)
+
+    carbon = receipt.carbon
+    return {
         "energy": {
-            "joules": None if receipt.joules is None else float(receipt.joules),
+            "joules": number(receipt.joules),
             "methods": list(receipt.joules_method),
-            "joules_per_sample": None
-            if receipt.joules_per_sample is None
-            else float(receipt.joules_per_sample),
+            "joules_per_sample": number(receipt.joules_per_sample),
         },
         "carbon": None
-        if receipt.carbon is None
+        if carbon is None
         else {
-            "grams_co2e": float(receipt.carbon.grams),
-            "grams_per_kwh": float(receipt.carbon.grams_per_kwh),
-            "location": receipt.carbon.location,
-            "source": receipt.carbon.source,
-            "alternatives": receipt.carbon.alternatives,
+            "grams_co2e": number(carbon.grams),
+            "grams_per_kwh": number(carbon.grams_per_kwh),
+            "location": carbon.location,
+            "source": carbon.source,
+            "alternatives": carbon.alternatives,
         },
-        "prices": [
-            {
-                "number": source.number,
-                "price_id": source.price_id,
-                "offering": source.offering_key,
-                "price": source.price_text,
-                "currency": source.currency,
-                "unit": source.unit,
-                "source": source.sku,
-                "snapshot_sha256": source.snapshot_sha,
-                "snapshot_source": source.snapshot_source,
-                "as_of": iso_time(source.fetched_at),
-            }
-            for source in receipt.sources
-        ],
-        "metrics": {name: {"first": first, "last": last} for name, first, last in receipt.metrics},
-        "replayed": [
-            {"attempt": attempt, "reached_step": reached, "back_to_step": back}
-            for attempt, reached, back in receipt.lost
-        ],
-        "retained_step": receipt.retained_step,
+    }
+
+
+def _price(source: Source) -> dict[str, Any]:
+    return {
+        "number": source.number,
+        "price_id": source.price_id,
+        "offering": source.offering_key,
+        "price": source.price_text,
+        "currency": source.currency,
+        "unit": source.unit,
+        "source": source.sku,
+        "snapshot_sha256": source.snapshot_sha,
+        "snapshot_source": source.snapshot_source,
+        "as_of": iso_time(source.fetched_at),
     }

@@ -160,7 +160,10 @@ def _sources(
 ) -> tuple[Source, ...]:
     found: list[Source] = []
     for price_id in dict.fromkeys(line.price_id for line in lines):
-        price = prices[price_id]
+        price = prices.get(price_id)
+        if price is None:  # `--verify` says so; the receipt itself must not break over it
+            found.append(_gone(len(found) + 1, next(line for line in lines if line.price_id == price_id)))
+            continue
         snapshot = snapshots.get(price.snapshot_sha, {})
         fetched = snapshot.get("fetched_at")
         found.append(
@@ -178,6 +181,10 @@ def _sources(
             )
         )
     return tuple(found)
+
+
+def _gone(number: int, line: CostLine) -> Source:
+    return Source(number, line.price_id, "?", "?", line.currency, line.unit, "?", "", "?", None)
 
 
 def _rows(lines: Sequence[CostLine], numbers: Mapping[str, int]) -> tuple[ReceiptRow, ...]:

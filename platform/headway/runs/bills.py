@@ -67,6 +67,23 @@ def lines_of(connection: Connection, run_id: str) -> list[CostLine]:
     ]
 
 
+def changed_lines(connection: Connection, run_id: str) -> tuple[int, list[str]]:
+    """How many lines of a run are stored, and the ids of those that no longer say what they were hashed as.
+
+    Superseded lines count too: none of them may change.
+    """
+    table = tables.cost_line
+    rows = connection.execute(select(table).where(table.c.run_id == run_id)).all()
+    names = [name for name in CostLine.__slots__ if name != "waste"]
+    changed: list[str] = []
+    for row in rows:
+        known = row.waste in set(Waste)
+        values = {name: getattr(row, name) for name in names}
+        if not known or CostLine(**values, waste=Waste(row.waste)).id != row.id:
+            changed.append(row.id)
+    return len(rows), changed
+
+
 def totals_of(connection: Connection, run_ids: list[str]) -> dict[str, dict[str, int]]:
     """What each of many runs has been charged so far, in nano-units by currency."""
     table = tables.cost_line

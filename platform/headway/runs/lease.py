@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import socket
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 from sqlalchemy import Connection, update
@@ -33,7 +34,7 @@ class Holder:
     def me(cls) -> Holder:
         """The calling process."""
         process = psutil.Process()
-        return cls(socket.gethostname(), process.pid, f"{process.create_time():.2f}")
+        return cls(socket.gethostname(), process.pid, _started(process))
 
     @classmethod
     def parse(cls, text: str) -> Holder:
@@ -52,11 +53,23 @@ class Holder:
         """The live process itself, or None when it is gone (or a zombie)."""
         try:
             process = psutil.Process(self.pid)
-            if f"{process.create_time():.2f}" != self.started or process.status() == psutil.STATUS_ZOMBIE:
+            if _started(process) != self.started or process.status() == psutil.STATUS_ZOMBIE:
                 return None
         except psutil.Error:
             return None
         return process
+
+
+def _started(process: psutil.Process) -> str:
+    """When a process started: in ticks since boot where the kernel says so.
+
+    A time of day would change with the clock, and a live owner would look like another process.
+    """
+    try:
+        stat = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return f"{process.create_time():.2f}"
+    return stat.rpartition(")")[2].split()[19]
 
 
 def is_expired(holder_text: str, expires_at: int, now: int) -> bool:

@@ -64,6 +64,16 @@ def list_runs(
     return [_run(row) for row in connection.execute(query)]
 
 
+def state_since(connection: Connection, run_id: str) -> int | None:
+    """When the run's state was last recorded, or None while it is as it was submitted."""
+    table = tables.event
+    return connection.execute(
+        select(func.max(table.c.occurred_at)).where(
+            (table.c.run_id == run_id) & (table.c.kind == EventKind.RUN_STATE.value)
+        )
+    ).scalar()
+
+
 def count_runs(connection: Connection) -> int:
     """How many runs there are."""
     return connection.execute(select(func.count()).select_from(tables.run)).scalar_one()

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 
 class SpoolWriter:
@@ -60,4 +60,15 @@ class SpoolReader:
             self._offsets[path] = offset + len(complete)
             name = path.stem.rsplit("-", 1)[0]
             for line in complete.splitlines():
-                yield name, json.loads(line)
+                event = _parsed(line)
+                if event is not None:
+                    yield name, event
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    """One event, or None for a line that a full disk left in pieces: the lines after it still count."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", event) if isinstance(event, dict) else None

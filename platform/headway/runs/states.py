@@ -102,7 +102,7 @@ class RetryRule:
 
     def wait_seconds(self, earlier: int) -> float:
         """Backoff before the retry that follows `earlier` retries: doubles up to the longest wait."""
-        return min(self.first_wait_seconds * 2.0**earlier, self.longest_wait_seconds)
+        return min(self.first_wait_seconds * 2.0 ** min(earlier, 60), self.longest_wait_seconds)
 
 
 DEFAULT_RETRIES: dict[FailureClass, RetryRule] = {

@@ -13,8 +13,8 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, select
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy import Connection, Engine, create_engine, event, func, inspect, select
+from sqlalchemy.exc import DatabaseError, OperationalError
 
 from headway.errors import DataError, ExternalError
 from headway.runs import tables
@@ -68,14 +68,28 @@ class Ledger:
     @contextmanager
     def read(self) -> Generator[Connection]:
         """A consistent view; nothing is written."""
-        with self.engine.connect() as connection:
+        with self._guarded(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Generator[Connection]:
         """One transaction, alone in the ledger; commits at the end, rolls back on any error."""
-        with self.engine.connect().execution_options(headway_write=True) as connection, connection.begin():
+        with (
+            self._guarded(),
+            self.engine.connect().execution_options(headway_write=True) as connection,
+            connection.begin(),
+        ):
             yield connection
+
+    @contextmanager
+    def _guarded(self) -> Generator[None]:
+        """A database that is damaged, full or out of reach is an external error; a broken rule is not."""
+        try:
+            yield
+        except DatabaseError as error:
+            if isinstance(error, OperationalError) or type(error) is DatabaseError:
+                raise ExternalError("ledger.cannot_open", path=self.url, cause=error.orig) from error
+            raise
 
     def append(self, events: Iterable[Event]) -> int:
         """Record events and project them in one transaction; says how many were new."""
@@ -95,7 +109,10 @@ class Ledger:
 def append_events(connection: Connection, events: Iterable[Event]) -> int:
     """Record and project events inside the caller's transaction; says how many were new."""
     recorded = 0
+    newest = connection.execute(select(func.max(tables.event.c.recorded_at))).scalar() or 0
     for item in events:
+        # Strictly growing, even where the clock goes back: `rebuild` replays events in this order.
+        newest = max(now_microseconds(), newest + 1)
         row = {
             "source": item.source,
             "epoch": item.epoch,
@@ -104,7 +121,7 @@ def append_events(connection: Connection, events: Iterable[Event]) -> int:
             "attempt": item.attempt,
             "kind": item.kind.value,
             "occurred_at": item.occurred_at,
-            "recorded_at": now_microseconds(),
+            "recorded_at": newest,
             "body": canonical_json(item.body),
         }
         if insert_new(connection, tables.event, row):
@@ -172,11 +189,7 @@ def rebuild(ledger: Ledger) -> None:
         leases = {(row.run_id, row.n): row for row in connection.execute(select(tables.attempt)).all()}
         for table in reversed(tables.PROJECTED):
             connection.execute(table.delete())
-        rows = connection.execute(
-            select(tables.event).order_by(
-                tables.event.c.recorded_at, tables.event.c.epoch, tables.event.c.seq
-            )
-        ).all()
+        rows = connection.execute(select(tables.event).order_by(tables.event.c.recorded_at)).all()
         for row in rows:
             kind = EventKind(row.kind)
             project(

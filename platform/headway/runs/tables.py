@@ -126,6 +126,7 @@ event = Table(
     Column("body", Text, nullable=False),
     _org(),
     Index("event_of_run", "run_id", "kind"),
+    Index("event_by_recording", "recorded_at"),
 )
 allocation = Table(
     "allocation",

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from headway.errors import LeaseLostError
@@ -46,12 +46,19 @@ def file_sha256(path: Path) -> str:
 def write_manifest(folder: Path, manifest: Manifest) -> str:
     """Write a rank's manifest durably; gives its SHA-256."""
     path = folder / manifest_name(manifest.rank)
-    data = json.dumps(asdict(manifest), sort_keys=True).encode()
+    data = _encode(manifest)
     with path.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
     return hashlib.sha256(data).hexdigest()
+
+
+def _encode(manifest: Manifest) -> bytes:
+    """A manifest's bytes, its own hash among them: a manifest proves itself too."""
+    body = json.dumps(asdict(manifest), sort_keys=True)
+    digest = hashlib.sha256(body.encode()).hexdigest()
+    return json.dumps({"manifest": asdict(manifest), "sha256": digest}, sort_keys=True).encode()
 
 
 def describe_files(folder: Path) -> dict[str, tuple[int, str]]:
@@ -64,11 +71,13 @@ def describe_files(folder: Path) -> dict[str, tuple[int, str]]:
 
 
 def read_manifest(folder: Path, rank: int) -> Manifest | None:
-    """A rank's manifest, or None where it is missing or not one."""
+    """A rank's manifest, or None where it is missing, damaged or another rank's."""
     try:
-        data = json.loads((folder / manifest_name(rank)).read_bytes())
+        raw = (folder / manifest_name(rank)).read_bytes()
+        data = json.loads(raw)["manifest"]
         data["files"] = {name: (int(size), str(sha)) for name, (size, sha) in data["files"].items()}
-        return Manifest(**data)
+        manifest = Manifest(**data)
+        return manifest if manifest.rank == rank and _encode(manifest) == raw else None
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
@@ -80,11 +89,7 @@ def is_complete(folder: Path) -> bool:
         return False
     for rank in range(first.world_size):
         manifest = read_manifest(folder, rank)
-        if manifest is None or (manifest.attempt, manifest.step, manifest.world_size) != (
-            first.attempt,
-            first.step,
-            first.world_size,
-        ):
+        if manifest is None or replace(manifest, rank=0, files=first.files) != first:
             return False
         for name, (size, sha) in manifest.files.items():
             path = folder / name

@@ -19,6 +19,8 @@ _INFRA = (
     "DistNetworkError",
     "DistBackendError",
 )
+# A peer's collective call fails so when a worker's process is gone (gloo has no exception of its own).
+_PEER_LOST = ("Connection closed by peer", "Connection reset by peer", "Broken pipe")
 _START = ("WorkerGroupStartupTimeoutError", "WorkerGroupStartupFailedError")
 _HANG = ("NCCLHangError",)
 
@@ -40,7 +42,7 @@ def classify_error(error: BaseException) -> dict[str, str]:
         found = "oom"
     elif any_of(_HANG):
         found = "hang"
-    elif any_of(_INFRA):
+    elif any_of(_INFRA) or any(words in text for words in _PEER_LOST):
         found = "infra"
     elif any_of(_START):
         found = "start-timeout"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from headway.train.failures import classify_error
 # Ray Train's controller polls its workers at this interval; at the default of 2 s a report costs 2 s.
 POLL_SECONDS = "0.2"
 KEPT_CHECKPOINTS = 2
+_JOB_CONFIG = "RAY_JOB_CONFIG_JSON_ENV_VAR"  # how `ray job submit` hands its runtime environment on
 
 
 def fit(loop: Callable[[Any], None], config: dict[str, Any], datasets: dict[str, Any]) -> None:
@@ -43,8 +45,10 @@ def _connect(cores: int) -> None:
     if os.environ.get("RAY_ADDRESS"):
         # Workers of a Ray that is already there import this package from what we send, not from the
         # working directory: `--working-dir` would leave `platform/headway` out of their path.
+        submitted = json.loads(os.environ.get(_JOB_CONFIG, "{}")).get("runtime_env") or {}
         package = Path(__file__).resolve().parents[1]
-        ray.init(runtime_env={"py_modules": [str(package)]}, log_to_driver=True)
+        ours = {} if submitted.get("py_modules") else {"py_modules": [str(package)]}
+        ray.init(runtime_env=ours, log_to_driver=True)
     else:
         ray.init(num_cpus=max(cores, 1), include_dashboard=False, log_to_driver=True)
 

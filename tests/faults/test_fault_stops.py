@@ -1,0 +1,116 @@
+"""Stopping: Ctrl-C once saves and stops, twice stops at once; errors of users; shared cores."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import BIN, JOBS, Headway, no_process_left
+
+pytestmark = pytest.mark.real
+
+
+def _watched(headway: Headway, *words: str) -> tuple[subprocess.Popen[str], str]:
+    watching = subprocess.Popen(
+        [str(BIN / "headway"), "run", *words],
+        cwd=JOBS,
+        env=headway.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        runs = headway.json("ls")["runs"]
+        if runs:
+            return watching, runs[0]["run_id"]
+        time.sleep(0.3)
+    raise AssertionError("the run never appeared")
+
+
+def test_ctrl_c_once_stops_after_a_checkpoint_and_says_how_to_resume(headway: Headway) -> None:
+    watching, run_id = _watched(headway, "tiny.yaml", "--", "--steps", "300", "--checkpoint-steps", "1000")
+    headway.until_step(run_id, 5)
+    os.killpg(watching.pid, signal.SIGINT)  # as a terminal does: the whole foreground group
+    out, err = watching.communicate(timeout=90)
+    assert watching.returncode == 9
+    assert f"headway resume {run_id}" in err
+    assert "RECEIPT" in out
+    shown = headway.json("show", run_id)
+    assert shown["state"] == "CANCELLED"
+    saved = shown["attempts"][0]["last_checkpoint_step"]
+    assert saved == shown["step"], "nothing done is lost"
+    no_process_left(run_id)
+
+
+def test_ctrl_c_twice_stops_at_once(headway: Headway) -> None:
+    watching, run_id = _watched(headway, "tiny.yaml", "--", "--steps", "3000", "--sleep", "1")
+    headway.until_step(run_id, 1)
+    watching.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    watching.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    watching.communicate(timeout=60)
+    assert watching.returncode == 9
+    assert time.monotonic() - started < 15
+    assert headway.json("show", run_id)["state"] == "CANCELLED"
+    no_process_left(run_id)
+
+
+def test_following_the_log_only_detaches(headway: Headway) -> None:
+    run_id = headway.start("plain.yaml", "--", "--seconds", "20")
+    headway.until(run_id, lambda shown: shown["state"] == "RUNNING")
+    following = subprocess.Popen(
+        [str(BIN / "headway"), "logs", "-f", run_id],
+        env=headway.env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    time.sleep(2)
+    following.send_signal(signal.SIGINT)
+    assert following.wait(timeout=10) == 130
+    assert headway.json("show", run_id)["state"] == "RUNNING"
+    headway.ok("stop", run_id, "--now")
+    assert headway.json("show", run_id)["state"] == "CANCELLED"
+    no_process_left(run_id)
+
+
+def test_a_users_error_is_not_retried_and_its_text_is_shown(headway: Headway) -> None:
+    done = headway.call("run", "tiny.yaml", "--", "--steps", "30", "--fail-at", "12")
+    assert done.returncode == 8
+    assert "planted failure" in done.stderr
+    run = headway.json("ls")["runs"][0]
+    assert (run["state"], run["failure_class"]) == ("FAILED", "user")
+    assert len(headway.json("show", run["run_id"])["attempts"]) == 1
+
+
+def test_two_runs_share_the_machine_one_after_the_other(headway: Headway) -> None:
+    cores = len(os.sched_getaffinity(0))
+    first = headway.start("plain.yaml", "--set", f"needs.workers={cores}", "--", "--seconds", "6")
+    headway.until(first, lambda shown: shown["state"] in {"STARTING", "RUNNING"})
+    second = headway.start("plain.yaml", "--set", f"needs.workers={cores}", "--", "--seconds", "1")
+    waiting = headway.until(second, lambda shown: shown["reason"] is not None, timeout=20)
+    assert waiting["state"] == "QUEUED"
+    assert headway.until_ended(second)["state"] == "SUCCEEDED"
+    ended = headway.json("show", first)
+    assert ended["state"] == "SUCCEEDED"
+    started = headway.json("show", second)["attempts"][0]["started"]
+    assert started < ended["ended"], "it was there, waiting"
+    seconds = {
+        run: sum(
+            float(line["quantity"]) for line in headway.receipt(run)["lines"] if line["category"] == "compute"
+        )
+        for run in (first, second)
+    }
+    assert seconds[second] < seconds[first], "waiting costs nothing"
+
+
+def test_a_machine_too_small_refuses_at_once(headway: Headway) -> None:
+    done = headway.call("run", "plain.yaml", "--set", "needs.workers=512")
+    assert done.returncode == 5
+    assert "512 cores" in done.stderr
+    assert headway.json("ls")["runs"] == []

@@ -8,6 +8,9 @@ lock=locks/$role.lock
 DOWNLOAD_GB=3
 DISK_GB=8
 
+# Trust what the machine trusts: a company's proxy has its own certificates (the second name is older uv's).
+export UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1
+
 stamp=.venv/.headway-$role
 wanted=$(cat "$lock" pyproject.toml | cksum)
 [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && exit 0

@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 role=$1
 lock=locks/$role.lock
-DOWNLOAD_GB=3
+DOWNLOAD_GB=3.5
 DISK_GB=8
 
 # Trust what the machine trusts: a company's proxy has its own certificates (the second name is older uv's).

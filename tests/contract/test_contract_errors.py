@@ -16,6 +16,7 @@ from headway.costing.waste import Waste
 from headway.errors import HeadwayError
 from headway.messages import FALLBACK, catalogue, find, languages, text
 from headway.meter import machine
+from headway.planner.types import Verdict
 from headway.runs.states import FailureClass, RunState
 from headway.spec.problems import Problem, SpecProblems
 
@@ -123,6 +124,7 @@ def test_every_family_of_messages_the_code_builds_is_known_here():
         if isinstance(argument, ast.JoinedStr) and isinstance(argument.values[0], ast.Constant)
     }
     known = {"units.bad_", "state.", "config.", "ls.", "show.", "cli.", "waste.", "doctor.", "receipt."}
+    known |= {"plan.", "verdict.", "prices.", "accelerators.", "sites.", "compare."}
     assert families <= known | {"hint.", "method.", "metric.", "unit."}, "add its members to the test below"
 
 
@@ -140,6 +142,9 @@ def test_every_family_of_messages_the_code_builds_is_known_here():
         *(f"method.{name}" for name in ("allocation", "rapl", "model", "procfs")),
         *(f"unit.{name}" for name in ("core-hour", "kWh")),
         *(f"doctor.{name}" for name in ("yes", "no", "unknown")),
+        *(f"verdict.{verdict.value}" for verdict in Verdict),
+        *(f"plan.{name}" for name in ("where", "machines", "recipe", "fit", "time", "cost", "kwh", "carbon")),
+        *(f"plan.chosen_{goal}" for goal in ("cheapest", "fastest", "greenest", "balanced")),
     ],
 )
 def test_every_member_of_a_family_is_in_the_catalogue(message):

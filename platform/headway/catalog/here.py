@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import cast
 
+from headway.catalog.tables import grid_factors
 from headway.catalog.types import HereFigures, Snapshot
 
 
@@ -88,10 +88,8 @@ class _Grid:
 
 def _grid(location: str) -> _Grid:
     """The first source's figure for a place, the others as alternatives; none is borrowed from elsewhere."""
-    text = files("headway.catalog").joinpath("data", "grid_carbon.csv").read_text(encoding="utf-8")
-    rows = [row for row in csv.DictReader(text.splitlines()) if row["region"].lower() == location.lower()]
-    if not rows:
+    factors = grid_factors().get(location.lower(), ())
+    if not factors:
         return _Grid(None, "", "")
-    others = ", ".join(f"{row['source']} {row['g_co2e_per_kwh']}" for row in rows[1:])
-    source = f"{rows[0]['source']}, {rows[0]['as_of']}"
-    return _Grid(Decimal(rows[0]["g_co2e_per_kwh"]), source, others)
+    others = ", ".join(f"{factor.source} {factor.grams_per_kwh}" for factor in factors[1:])
+    return _Grid(factors[0].grams_per_kwh, f"{factors[0].source}, {factors[0].as_of}", others)

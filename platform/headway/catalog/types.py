@@ -55,3 +55,89 @@ class HereFigures:
     carbon_source: str
     carbon_alternatives: str
     snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """One device as software sees it; None is unknown or not supported, never zero.
+
+    `peak_flops` maps a precision to dense FLOP/s; link rates are one direction, per device. `assumed` names
+    the fields that rest on general knowledge (`all`: the whole row).
+    """
+
+    key: str
+    vendor: str
+    name: str
+    kind: str
+    memory_bytes: int | None
+    usable_memory_bytes: int | None
+    memory_bytes_per_second: float | None
+    peak_flops: dict[str, float]
+    tdp_watts: float | None
+    idle_watts: float | None
+    intra_node_link: str
+    intra_node_bytes_per_second: float | None
+    host_link: str
+    host_bytes_per_second: float | None
+    year: int | None
+    source: str
+    assumed: tuple[str, ...]
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceType:
+    """The hardware of an EC2 instance type."""
+
+    name: str
+    vcpus: int
+    memory_bytes: int
+    accelerator: str | None
+    accelerator_count: Decimal
+    network_bytes_per_second: float | None
+    efa: bool
+    arch: str
+    source: str
+    quirk: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPrice:
+    """One observed price of an instance type in a region; times in UTC microseconds.
+
+    `effective_to` None means that the newest table still shows it; `dated` False means that nobody knows
+    when it held: good for an estimate that says so, never for a bill.
+    """
+
+    instance: str
+    region: str
+    capacity: str
+    currency: str
+    price_text: str
+    effective_from: int
+    effective_to: int | None
+    last_seen: int
+    source: str
+    dated: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GridFactor:
+    """Average grams of CO2e per kWh of a grid, by one source."""
+
+    region: str
+    location: str
+    grams_per_kwh: Decimal
+    source: str
+    data_year: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotInfo:
+    """The price data that ship with the package: hash, newest observation, and licence."""
+
+    sha256: str
+    as_of: int
+    source: str
+    licence: str

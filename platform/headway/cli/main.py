@@ -12,6 +12,7 @@ import click
 from headway.messages import text
 
 COMMANDS = (
+    "plan",
     "run",
     "ls",
     "show",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import uuid
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, select
 
 from headway.catalog.types import SITE_ID, HereFigures
-from headway.errors import CapacityError
+from headway.controller.cores import machine_cores
 from headway.runs import tables
 from headway.runs.events import Event, EventKind
 from headway.runs.states import RunState
@@ -26,23 +25,6 @@ class Waiting:
 
     message: str
     values: Mapping[str, object]
-
-
-def machine_cores(figures: HereFigures) -> int:
-    """Cores that runs may hold: those this process may use, or fewer where the sites file says so."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(usable, figures.cores_limit or usable)
-
-
-def check_fits(cores: int, figures: HereFigures) -> None:
-    """Refuse what this machine can never hold.
-
-    Raises:
-        CapacityError: more cores than the machine has.
-    """
-    available = machine_cores(figures)
-    if cores > available:
-        raise CapacityError("capacity.too_few_cores", needed=cores, available=available)
 
 
 def admit(

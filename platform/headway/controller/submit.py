@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from headway.controller.admission import check_fits
+from headway.controller.cores import check_fits
 from headway.controller.figures import figures_of
 from headway.errors import StateError, UserError
 from headway.runs import queries

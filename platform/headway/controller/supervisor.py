@@ -14,8 +14,9 @@ from typing import Any
 
 from headway.backends.local import driver as local
 from headway.backends.local.outcome import Outcome
-from headway.controller.admission import Waiting, admit, check_fits
+from headway.controller.admission import Waiting, admit
 from headway.controller.attempt import Attempt, RunPlan
+from headway.controller.cores import check_fits
 from headway.controller.figures import figures_of
 from headway.controller.settle import keep_snapshot, settle_run
 from headway.runs import queries

@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy import func, select
 
 from headway.catalog.here import here_figures
-from headway.controller.admission import Waiting, admit, check_fits, machine_cores
+from headway.controller.admission import Waiting, admit
+from headway.controller.cores import check_fits, machine_cores
 from headway.controller.receipts import live_of, receipt_of
 from headway.controller.settle import settle_run
 from headway.controller.submit import check_code, create_run, reopen_run

@@ -1,0 +1,123 @@
+"""`headway plan`: where a job would run, how long, for how much, and why not elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from headway.cli.render import columns, emit, output_option
+from headway.messages import text
+
+if TYPE_CHECKING:
+    from headway.controller.planning import Planned
+    from headway.planner.types import Rival
+
+
+@click.command("plan", help=text("cli.plan"))
+@click.argument("job", type=click.Path(path_type=Path))
+@click.option("-s", "--set", "overrides", multiple=True, metavar="KEY=VALUE", help=text("cli.set"))
+@output_option
+def command(job: Path, overrides: tuple[str, ...], output: str) -> int:
+    """Plan a job file; exit code 5 when nothing meets its limits."""
+    from headway.controller.planning import plan_job
+    from headway.controller.samples import resolve_job
+    from headway.reports.plan import plan_document
+    from headway.settings import Settings
+    from headway.spec.files import load_job
+
+    loaded = load_job(resolve_job(job), overrides)
+    planned = plan_job(Settings.load(), loaded.spec)
+    provenance = {
+        "snapshot_sha256": planned.snapshot_sha,
+        "snapshot_date": planned.snapshot_date,
+        "snapshot_age_days": planned.snapshot_age_days,
+        "sites": planned.sites_file or "sample",
+    }
+    document = plan_document(planned.work, planned.limits, planned.result, provenance)
+    emit(output, document, document["offerings"], lambda: plan_text(loaded.spec.name, planned))
+    return 0 if planned.result.chosen is not None else 5
+
+
+def plan_text(name: str, planned: Planned) -> str:
+    """The plan as a person reads it."""
+    from headway.planner.types import Verdict
+    from headway.reports.plan import plan_rows, why
+
+    work, result = planned.work, planned.result
+    profile = work.profile
+    ranked = [rival for rival in result.rivals if rival.verdict in {Verdict.CHOSEN, Verdict.ALTERNATIVE}]
+    losers = [rival for rival in result.rivals if rival not in ranked]
+    lines = [
+        text(
+            "plan.title",
+            name=name,
+            parameters=f"{profile.parameters / 1e6:,.1f}",
+            method=profile.method,
+            samples=f"{work.samples:,}",
+            seq_len=profile.seq_len,
+            batch=f"{work.global_batch:,}",
+        ),
+        "",
+    ]
+    if ranked:
+        head = [
+            text(f"plan.{key}")
+            for key in ("where", "machines", "recipe", "fit", "time", "cost", "kwh", "carbon")
+        ]
+        rows = plan_rows(type(result)(tuple(ranked)))
+        cells = [
+            [
+                str(number),
+                row.where,
+                row.machines,
+                row.recipe,
+                row.fit,
+                row.time,
+                row.cost,
+                row.kwh,
+                row.carbon,
+            ]
+            for number, row in enumerate(rows, start=1)
+        ]
+        lines.append(columns([["#", *head], *cells], right=(7, 8)))
+        lines.extend(f"  {number}. {why(rival)}" for number, rival in enumerate(ranked, start=1))
+    else:
+        lines.append(text("plan.nothing"))
+    lines.extend(_interruptions(result.chosen))
+    if losers:
+        lines.extend(["", text("plan.not_chosen", count=len(losers))])
+        lines.extend(
+            _loser(rival.verdict.value, rival.offering.key, rival.offering.instance, why(rival))
+            for rival in losers
+        )
+    return "\n".join([*lines, "", *_basis(planned)])
+
+
+def _interruptions(chosen: Rival | None) -> list[str]:
+    from headway.units import format_seconds
+
+    found = chosen.prediction if chosen is not None else None
+    if found is None or found.checkpoint_every_seconds is None:
+        return []
+    every = format_seconds(found.checkpoint_every_seconds)
+    return [text("plan.interruptions", count=f"{found.interruptions:.2g}", every=every)]
+
+
+def _basis(planned: Planned) -> list[str]:
+    """Where the figures come from."""
+    lines = [text("plan.prices", date=planned.snapshot_date, days=planned.snapshot_age_days)]
+    chosen = planned.result.chosen
+    if chosen is not None:
+        efficiency, offering = chosen.offering.efficiency, chosen.offering
+        lines.append(text("plan.efficiency", share=f"{efficiency.expected:.0%}", basis=efficiency.basis))
+        lines.append(text("plan.price_basis", basis=offering.price_basis, source=offering.price_source))
+    lines.append(text("plan.memory", basis=planned.work.profile.basis))
+    if planned.sites_file is None:
+        lines.append(text("plan.sample_sites"))
+    return lines
+
+
+def _loser(verdict: str, key: str, instance: str, reason: str) -> str:
+    return f"  {text(f'verdict.{verdict}')}: {key} ({instance}): {reason}"

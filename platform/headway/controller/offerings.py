@@ -1,0 +1,244 @@
+"""From sites and the catalogue to the offerings that a plan chooses from.
+
+Prices are those in force now. A region without a price is unpriced, whatever another region costs; spot
+prices are undated observations and say that they are assumed.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from importlib.resources import as_file, files
+from pathlib import Path
+from statistics import median, quantiles
+
+import psutil
+
+from headway.catalog.snapshot import snapshot_info
+from headway.catalog.tables import (
+    accelerators,
+    grid_factors,
+    instance_types,
+    on_demand_prices,
+    published_efficiencies,
+    pue_of,
+    spot_observations,
+)
+from headway.catalog.types import SITE_ID, Accelerator, HereFigures, ListedPrice
+from headway.controller.cores import machine_cores
+from headway.costing.here import core_hour_price
+from headway.costing.owned import OwnedServer, cost_per_delivered_hour, fixed_cost_per_hour
+from headway.errors import UserError
+from headway.planner.types import Efficiency, Offering
+from headway.settings import Settings
+from headway.spec.files import LoadedSites, load_sites
+from headway.spec.sites import AwsPool, AwsSite, OwnedSite
+from headway.spec.tariff import stretches
+
+ENOUGH_ROWS = 5
+# Whole-node draw over the sum of board limits: 7.75 kW of 8 x 700 W (HGX H100, typical training).
+NODE_OVER_BOARDS = 1.38
+SPOT_INTERRUPTIONS_PER_HOUR = 1 / 24
+CLOUD_START_SECONDS = 300.0
+OWNED_START_SECONDS = 60.0
+EXPECTED_USE = Decimal("0.7")
+_CPU_KEY = "cpu-core-generic"
+_ASSUMED_GPU = Efficiency(0.35, 0.20, 0.50, "assumed: no published row for this device")
+_ASSUMED_CPU = Efficiency(0.50, 0.20, 0.90, "assumed, for processor cores")
+
+
+def sites_of(settings: Settings) -> LoadedSites:
+    """The user's sites, or the sample that ships with the package."""
+    given = settings.get("sites")
+    if given:
+        return load_sites(Path(given).expanduser())
+    with as_file(files("headway.catalog").joinpath("data", "sites.yaml")) as path:
+        return load_sites(path)
+
+
+def efficiency_of(device: Accelerator) -> Efficiency:
+    """The share of peak that published runs reached on a device; assumed where none is known."""
+    if device.kind == "CPU":
+        return _ASSUMED_CPU
+    rows = published_efficiencies().get(device.key, ())
+    if len(rows) < ENOUGH_ROWS:
+        return _ASSUMED_GPU
+    tenths = quantiles(rows, n=10)
+    return Efficiency(median(rows), tenths[0], tenths[-1], f"{len(rows)} published rows for {device.key}")
+
+
+def offerings_of(loaded: LoadedSites, figures: HereFigures, now: int) -> list[Offering]:
+    """Every pool of every site as an offering, and this machine."""
+    found: list[Offering] = []
+    for site in loaded.spec.sites:
+        if isinstance(site, AwsSite):
+            found.extend(_aws(site, pool, now) for pool in site.pools)
+        else:
+            found.extend(_owned(site, pool.name, pool.max_nodes) for pool in site.pools)
+    return [*found, _here(figures)]
+
+
+def _grams(region: str) -> float | None:
+    factors = grid_factors().get(region.lower(), ())
+    return float(factors[0].grams_per_kwh) if factors else None
+
+
+def _aws_price(site: AwsSite, pool: AwsPool, now: int) -> tuple[ListedPrice | None, str]:
+    if pool.capacity == "on-demand":
+        rows = [
+            row
+            for row in on_demand_prices()
+            if (row.instance, row.region) == (pool.instance, site.region)
+            and row.effective_from <= now
+            and (row.effective_to is None or now < row.effective_to)
+        ]
+        return (rows[-1] if rows else None), "list price"
+    if pool.capacity == "spot":
+        rows = sorted(
+            (
+                row
+                for row in spot_observations()
+                if (row.instance, row.region) == (pool.instance, site.region)
+            ),
+            key=lambda row: Decimal(row.price_text),
+        )
+        return (rows[len(rows) // 2] if rows else None), "assumed: undated spot observation, middle of zones"
+    return None, f"{pool.capacity} rates come from your own price book"
+
+
+def _aws(site: AwsSite, pool: AwsPool, now: int) -> Offering:
+    kind = instance_types().get(pool.instance)
+    if kind is None:
+        raise UserError("sites.no_instance", instance=pool.instance, site=site.name)
+    listed, basis = _aws_price(site, pool, now)
+    key = kind.accelerator or _CPU_KEY
+    device = accelerators()[key]
+    devices = max(1, int(kind.accelerator_count)) if kind.accelerator else max(1, kind.vcpus // 2)
+    price = None
+    if listed is not None:
+        price = Decimal(listed.price_text) * (1 - Decimal(repr(pool.discount)))
+    pue, _source = pue_of("aws")
+    return Offering(
+        key=f"{site.name}/{pool.name}",
+        site=site.name,
+        region=site.region,
+        capacity=pool.capacity,
+        instance=pool.instance,
+        accelerator=key,
+        accelerator_name=device.name,
+        devices=devices,
+        memory_bytes=_memory(device, kind.memory_bytes, devices),
+        peak_flops=device.peak_flops,
+        device_link_bytes_per_second=_link(device),
+        node_link_bytes_per_second=kind.network_bytes_per_second or 1e9,
+        max_nodes=pool.max_nodes,
+        price_per_hour=price,
+        currency=listed.currency if listed is not None else "USD",
+        price_basis=basis if listed is not None else f"headway prices refresh --region {site.region}",
+        price_source="" if listed is None else f"{listed.source}; snapshot {snapshot_info().sha256[:12]}",
+        tariff_per_kwh=None,
+        node_watts=_watts(device, devices),
+        pue=pue,
+        grams_per_kwh=_grams(site.region),
+        interruptions_per_hour=SPOT_INTERRUPTIONS_PER_HOUR if pool.capacity == "spot" else 0.0,
+        start_seconds=CLOUD_START_SECONDS,
+        efficiency=efficiency_of(device),
+        sensitivities=site.sensitivities,
+        launchable=False,
+    )
+
+
+def _memory(device: Accelerator, host_bytes: int, devices: int) -> int:
+    return device.usable_memory_bytes or device.memory_bytes or host_bytes // devices
+
+
+def _link(device: Accelerator) -> float:
+    return device.intra_node_bytes_per_second or device.host_bytes_per_second or 10e9
+
+
+def _watts(device: Accelerator, devices: int) -> float:
+    return (device.tdp_watts or 0.0) * devices * NODE_OVER_BOARDS
+
+
+def _owned(site: OwnedSite, pool: str, max_nodes: int) -> Offering:
+    server = site.server
+    key = server.accelerator or _CPU_KEY
+    device = accelerators().get(key)
+    if device is None:
+        raise UserError("sites.no_accelerator", accelerator=key, site=site.name)
+    devices = server.gpus or server.cores
+    monthly = sum((part.amount for part in (site.colo, site.staff) if part is not None), Decimal(0))
+    fixed = fixed_cost_per_hour(
+        OwnedServer(
+            price=server.price.amount,
+            add_on_ratio=Decimal(0),
+            residual_ratio=Decimal(repr(site.residual)),
+            cost_of_capital=Decimal(repr(site.cost_of_capital)),
+            life_years=Decimal(repr(site.life_years)),
+            maintenance_ratio=Decimal(0),
+            yearly_staff_and_space=monthly * 12,
+        )
+    )
+    parts = stretches(site.tariff)
+    tariff = sum(((part.end - part.start) * part.price.amount for part in parts), Decimal(0)) / 1440
+    return Offering(
+        key=f"{site.name}/{pool}",
+        site=site.name,
+        region=None,
+        capacity="owned",
+        instance=f"{devices} x {device.name}",
+        accelerator=key,
+        accelerator_name=device.name,
+        devices=devices,
+        memory_bytes=_memory(device, int(server.memory or 0), devices),
+        peak_flops=device.peak_flops,
+        device_link_bytes_per_second=_link(device),
+        node_link_bytes_per_second=1.25e9,
+        max_nodes=max_nodes,
+        price_per_hour=cost_per_delivered_hour(fixed, EXPECTED_USE),
+        currency=site.currency,
+        price_basis=f"owned: amortised, used {EXPECTED_USE:%} of the time (assumed), energy apart",
+        price_source=f"site {site.name}",
+        tariff_per_kwh=tariff,
+        node_watts=site.power_watts,
+        pue=site.pue,
+        grams_per_kwh=_grams(site.location or ""),
+        interruptions_per_hour=0.0,
+        start_seconds=OWNED_START_SECONDS,
+        efficiency=efficiency_of(device),
+        sensitivities=site.sensitivities,
+        launchable=False,
+    )
+
+
+def _here(figures: HereFigures) -> Offering:
+    cores = machine_cores(figures)
+    device = accelerators()[_CPU_KEY]
+    factor = figures.grams_co2e_per_kwh
+    return Offering(
+        key=SITE_ID,
+        site=SITE_ID,
+        region=None,
+        capacity="owned",
+        instance=f"{cores} cores",
+        accelerator=_CPU_KEY,
+        accelerator_name=device.name,
+        devices=cores,
+        memory_bytes=psutil.virtual_memory().total // cores,
+        peak_flops=device.peak_flops,
+        device_link_bytes_per_second=5e9,
+        node_link_bytes_per_second=1.25e9,
+        max_nodes=1,
+        price_per_hour=core_hour_price(figures) * cores,
+        currency=figures.currency,
+        price_basis="owned: this machine, energy apart",
+        price_source=figures.server_source,
+        tariff_per_kwh=figures.tariff_per_kwh,
+        node_watts=float(figures.core_busy_watts) * cores,
+        pue=float(figures.pue),
+        grams_per_kwh=None if factor is None else float(factor),
+        interruptions_per_hour=0.0,
+        start_seconds=30.0,
+        efficiency=_ASSUMED_CPU,
+        sensitivities=("public", "internal", "confidential", "restricted"),
+        launchable=True,
+    )

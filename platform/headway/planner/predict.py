@@ -1,0 +1,117 @@
+"""PURE. Memory, time, money, energy and carbon of one recipe on some nodes of an offering.
+
+- Memory per device: weights, states and gradients (sharded under FSDP), activations of one micro-batch,
+  the loss head, FSDP's two gathered blocks, a DDP bucket copy, and a fixed allowance for context and
+  fragmentation (1 GiB and 4 %).
+- Time of a step: FLOPs at the stated share of peak, plus the part of the gradient exchange that the
+  backward pass (two thirds of the step) does not hide. A ring moves 2·(n−1)/n of the bytes it reduces.
+- Interruptions: Young/Daly. With save cost δ, rate λ and restart R, checkpoints every sqrt(2·δ/λ) and an
+  overhead of δ/τ + λ·(τ/2 + R).
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+from headway.planner.types import Offering, Prediction, Range, Recipe, Work
+
+CONTEXT_BYTES = 1 << 30
+FRAGMENTATION = 0.04
+BUCKET_BYTES = 2 * 25 * 2**20
+BACKWARD_SHARE = 2 / 3
+CHECKPOINT_SECONDS = 60.0
+JOULES_PER_KWH = 3_600_000
+
+
+def memory_bytes(work: Work, recipe: Recipe, devices: int) -> int:
+    """Peak bytes on one device."""
+    profile = work.profile
+    tokens = recipe.micro_batch * profile.seq_len
+    if recipe.recompute:
+        activations = (profile.recompute_bytes_per_token + profile.layer_bytes_per_token) * tokens
+    else:
+        activations = profile.activation_bytes_per_token * tokens
+    logits = profile.logit_bytes_per_token * tokens
+    fixed = profile.weight_bytes + profile.state_bytes
+    if recipe.sharding == "fsdp":
+        per_block = profile.weight_bytes / max(1, devices)
+        fixed = fixed / devices + 2 * per_block
+    elif devices > 1:
+        fixed += BUCKET_BYTES
+    return math.ceil((fixed + activations + logits) * (1 + FRAGMENTATION)) + CONTEXT_BYTES
+
+
+def _exposed_seconds(work: Work, recipe: Recipe, offering: Offering, nodes: int, compute: float) -> float:
+    devices = nodes * offering.devices
+    if devices == 1:
+        return 0.0
+    profile = work.profile
+    exchanged = profile.gradient_bytes
+    if recipe.sharding == "fsdp":
+        exchanged = profile.gradient_bytes / 2 + profile.weight_bytes
+    link = offering.device_link_bytes_per_second
+    if nodes > 1:
+        link = min(link, offering.node_link_bytes_per_second / offering.devices)
+    exchange = 2 * (devices - 1) / devices * exchanged / link
+    return max(0.0, exchange - BACKWARD_SHARE * compute)
+
+
+def step_seconds(work: Work, recipe: Recipe, offering: Offering, nodes: int, share: float) -> float:
+    """One optimizer step (a global batch), at a share of the devices' peak."""
+    devices = nodes * offering.devices
+    profile = work.profile
+    per_token = profile.flops_per_token + (profile.recompute_flops_per_token if recipe.recompute else 0.0)
+    peak = offering.peak_flops.get(profile.precision) or offering.peak_flops["fp32"]
+    micro_steps = math.ceil(work.global_batch / (recipe.micro_batch * devices))
+    tokens = micro_steps * recipe.micro_batch * profile.seq_len
+    compute = tokens * per_token / (peak * share)
+    return compute + _exposed_seconds(work, recipe, offering, nodes, compute / micro_steps)
+
+
+def interruption_overhead(rate_per_second: float, restart_seconds: float) -> tuple[float, float | None]:
+    """The extra share of time that interruptions cost, and how often to save (None: no interruptions)."""
+    if rate_per_second <= 0:
+        return 0.0, None
+    every = math.sqrt(2 * CHECKPOINT_SECONDS / rate_per_second)
+    return CHECKPOINT_SECONDS / every + rate_per_second * (every / 2 + restart_seconds), every
+
+
+def predict(work: Work, recipe: Recipe, offering: Offering, nodes: int) -> Prediction:
+    """The whole run."""
+    steps = math.ceil(work.samples / work.global_batch)
+    rate = offering.interruptions_per_hour * nodes / 3600
+    overhead, every = interruption_overhead(rate, offering.start_seconds)
+
+    def run_seconds(share: float) -> float:
+        training = steps * step_seconds(work, recipe, offering, nodes, share)
+        return offering.start_seconds + training * (1 + overhead)
+
+    efficiency = offering.efficiency
+    seconds = Range(
+        run_seconds(efficiency.expected), run_seconds(efficiency.high), run_seconds(efficiency.low)
+    )
+    kwh = nodes * offering.node_watts * seconds.expected * offering.pue / JOULES_PER_KWH
+    cost = None if offering.price_per_hour is None else _cost(offering, nodes, seconds.expected)
+    return Prediction(
+        nodes=nodes,
+        recipe=recipe,
+        memory_bytes=memory_bytes(work, recipe, nodes * offering.devices),
+        seconds=seconds,
+        cost=cost,
+        cost_low=None if cost is None else _cost(offering, nodes, seconds.low),
+        cost_high=None if cost is None else _cost(offering, nodes, seconds.high),
+        kwh=kwh,
+        grams_co2e=None if offering.grams_per_kwh is None else kwh * offering.grams_per_kwh,
+        interruptions=rate * seconds.expected,
+        checkpoint_every_seconds=every,
+    )
+
+
+def _cost(offering: Offering, nodes: int, seconds: float) -> Decimal:
+    hours = Decimal(repr(seconds)) / 3600
+    amount = (offering.price_per_hour or Decimal(0)) * nodes * hours
+    if offering.tariff_per_kwh is not None:
+        kwh = Decimal(repr(nodes * offering.node_watts * seconds * offering.pue / JOULES_PER_KWH))
+        amount += kwh * offering.tariff_per_kwh
+    return amount

@@ -1,0 +1,195 @@
+"""PURE. Every offering tried, ranked, and each loser told why.
+
+For an offering and a number of nodes the fastest recipe that fits is taken; of the numbers of nodes, the
+cheapest that meets the limits (or, where none does, the one that comes nearest). The chosen plan is never
+dominated: no other feasible one is both no slower and no dearer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+from headway.planner.predict import memory_bytes, predict
+from headway.planner.types import Limits, Offering, PlanResult, Prediction, Recipe, Rival, Verdict, Work
+
+HEADROOM = 0.95  # a closed form is not a trace: the last twentieth is left free
+_ORDER = list(Verdict)
+
+
+def plan(work: Work, offerings: Sequence[Offering], limits: Limits, goal: str = "cheapest") -> PlanResult:
+    """Rank all offerings for a piece of work under limits."""
+    rivals = [_judge(work, offering, limits) for offering in offerings]
+    feasible = [rival for rival in rivals if rival.verdict is Verdict.ALTERNATIVE]
+    ranked = _rank(feasible, goal)
+    losers = [rival for rival in rivals if rival.verdict is not Verdict.ALTERNATIVE]
+    losers.sort(key=lambda rival: (_ORDER.index(rival.verdict), rival.offering.key))
+    return PlanResult((*ranked, *losers))
+
+
+def node_counts(offering: Offering, limits: Limits) -> list[int]:
+    """Numbers of nodes to try: powers of two and the most, within the job's devices and the pool."""
+    most = offering.max_nodes
+    if limits.max_devices is not None:
+        most = min(most, limits.max_devices // offering.devices)
+    counts = {1 << i for i in range(most.bit_length()) if 1 << i <= most} | ({most} if most > 0 else set())
+    return sorted(count for count in counts if count * offering.devices >= limits.min_devices)
+
+
+def recipes(work: Work, devices: int) -> Iterator[Recipe]:
+    """Every recipe: sharding × recompute × micro-batches that are powers of two."""
+    largest = max(1, work.global_batch // devices)
+    micro = [1 << i for i in range(largest.bit_length()) if 1 << i <= largest]
+    for sharding in ("ddp", "fsdp") if devices > 1 else ("ddp",):
+        for recompute in (False, True):
+            for size in micro:
+                yield Recipe(sharding, recompute, size)
+
+
+def _fitting(work: Work, offering: Offering, nodes: int) -> Prediction | None:
+    devices = nodes * offering.devices
+    if work.global_batch < devices:
+        return None
+    best: Prediction | None = None
+    for recipe in recipes(work, devices):
+        if memory_bytes(work, recipe, devices) > HEADROOM * offering.memory_bytes:
+            continue
+        found = predict(work, recipe, offering, nodes)
+        if best is None or _faster(found, best):
+            best = found
+    return best
+
+
+def _faster(left: Prediction, right: Prediction) -> bool:
+    """Faster; at equal speed the simpler sharding, then the larger micro-batch, which feeds it better."""
+
+    def key(item: Prediction) -> tuple[float, str, int]:
+        return (item.seconds.expected, item.recipe.sharding, -item.recipe.micro_batch)
+
+    return key(left) < key(right)
+
+
+def _judge(work: Work, offering: Offering, limits: Limits) -> Rival:
+    rule = _forbidden(offering, limits)
+    if rule is not None:
+        return Rival(offering, Verdict.FORBIDDEN, None, *rule)
+    if not ({limits.precision, "fp32"} & offering.peak_flops.keys()):
+        values: dict[str, object] = {"precision": limits.precision}
+        return Rival(offering, Verdict.UNSUITED, None, "plan.no_precision", values)
+    counts = node_counts(offering, limits)
+    if not counts:
+        values = {"most": offering.max_nodes * offering.devices, "needed": limits.min_devices}
+        return Rival(offering, Verdict.UNSUITED, None, "plan.wrong_size", values)
+    found = [prediction for nodes in counts if (prediction := _fitting(work, offering, nodes)) is not None]
+    if not found:
+        return _too_small(work, offering, max(counts))
+    if offering.price_per_hour is None:
+        values = {"basis": offering.price_basis}
+        return Rival(offering, Verdict.UNPRICED, _quickest(found), "plan.unpriced", values)
+    return _within_limits(offering, found, limits)
+
+
+def _within_limits(offering: Offering, found: Sequence[Prediction], limits: Limits) -> Rival:
+    deadline = limits.deadline_seconds
+    timely = [item for item in found if deadline is None or item.seconds.expected <= deadline]
+    if not timely:
+        best = _quickest(found)
+        values: dict[str, object] = {"seconds": best.seconds.expected, "deadline": deadline}
+        return Rival(offering, Verdict.TOO_SLOW, best, "plan.too_slow", values)
+    cheapest = min(timely, key=lambda item: (item.cost or Decimal(0), item.seconds.expected))
+    same_money = limits.budget is not None and limits.budget_currency == offering.currency
+    if same_money and (cheapest.cost or Decimal(0)) > (limits.budget or Decimal(0)):
+        values = {"cost": cheapest.cost, "budget": limits.budget, "currency": offering.currency}
+        return Rival(offering, Verdict.OVER_BUDGET, cheapest, "plan.over_budget", values)
+    return Rival(offering, Verdict.ALTERNATIVE, cheapest, "plan.alternative", {})
+
+
+def _quickest(found: Sequence[Prediction]) -> Prediction:
+    return min(found, key=lambda item: item.seconds.expected)
+
+
+def _forbidden(offering: Offering, limits: Limits) -> tuple[str, dict[str, object]] | None:
+    if "any" not in limits.sites and offering.site not in limits.sites:
+        return "plan.site_not_allowed", {"site": offering.site, "allowed": ", ".join(limits.sites)}
+    if limits.sensitivity not in offering.sensitivities:
+        return "plan.too_sensitive", {"site": offering.site, "sensitivity": limits.sensitivity}
+    return None
+
+
+def _too_small(work: Work, offering: Offering, nodes: int) -> Rival:
+    devices = nodes * offering.devices
+    if work.global_batch < devices:
+        values: dict[str, object] = {"devices": devices, "batch": work.global_batch}
+        return Rival(offering, Verdict.UNSUITED, None, "plan.batch_below_devices", values)
+    sharding = "fsdp" if devices > 1 else "ddp"
+    needed = memory_bytes(work, Recipe(sharding, recompute=True, micro_batch=1), devices)
+    values = {"needed_bytes": needed, "available_bytes": offering.memory_bytes, "devices": devices}
+    return Rival(offering, Verdict.TOO_SMALL, None, "plan.too_small", values)
+
+
+def _rank(feasible: Sequence[Rival], goal: str) -> list[Rival]:
+    currencies = sorted({rival.offering.currency for rival in feasible})
+    if not currencies:
+        return []
+    # Amounts of different currencies are not compared: the currency with most offerings is ranked first.
+    main = max(currencies, key=lambda code: sum(rival.offering.currency == code for rival in feasible))
+    ordered = sorted(feasible, key=lambda rival: (rival.offering.currency != main, *_goal_key(rival, goal)))
+    ranked: list[Rival] = []
+    for rival in ordered:
+        better = next((other for other in feasible if _dominates(other, rival)), None)
+        if better is not None:
+            values: dict[str, object] = {"better": better.offering.key}
+            ranked.append(
+                Rival(rival.offering, Verdict.DOMINATED, rival.prediction, "plan.dominated", values)
+            )
+        elif not any(item.verdict is Verdict.CHOSEN for item in ranked):
+            ranked.append(Rival(rival.offering, Verdict.CHOSEN, rival.prediction, f"plan.chosen_{goal}", {}))
+        else:
+            ranked.append(rival)
+    chosen = next((item for item in ranked if item.verdict is Verdict.CHOSEN), None)
+    if chosen is not None:
+        ranked = [_with_turning_point(item, chosen) for item in ranked]
+    return sorted(ranked, key=lambda item: _ORDER.index(item.verdict))
+
+
+def _goal_key(rival: Rival, goal: str) -> tuple[float | Decimal, ...]:
+    found = rival.prediction
+    assert found is not None
+    cost, seconds = found.cost or Decimal(0), Decimal(repr(found.seconds.expected))
+    if goal == "fastest":
+        return (seconds, cost)
+    if goal == "greenest":
+        grams = Decimal(repr(found.grams_co2e)) if found.grams_co2e is not None else Decimal("Infinity")
+        return (grams, cost, seconds)
+    if goal == "balanced":
+        return (cost * seconds, cost)
+    return (cost, seconds)
+
+
+def _dominates(left: Rival, right: Rival) -> bool:
+    """No slower, no dearer, and better in one; carbon counts where both know it."""
+    if left.offering.currency != right.offering.currency:
+        return False
+    a, b = left.prediction, right.prediction
+    assert a is not None
+    assert b is not None
+    mine: tuple[Decimal, ...] = (a.cost or Decimal(0), Decimal(repr(a.seconds.expected)))
+    theirs: tuple[Decimal, ...] = (b.cost or Decimal(0), Decimal(repr(b.seconds.expected)))
+    if a.grams_co2e is not None and b.grams_co2e is not None:
+        mine, theirs = (*mine, Decimal(repr(a.grams_co2e))), (*theirs, Decimal(repr(b.grams_co2e)))
+    return all(x <= y for x, y in zip(mine, theirs, strict=True)) and mine != theirs
+
+
+def _with_turning_point(rival: Rival, chosen: Rival) -> Rival:
+    """An alternative's smallest change that would make it win: its price, or what time is worth."""
+    a, c = rival.prediction, chosen.prediction
+    same = rival.offering.currency == chosen.offering.currency
+    if rival.verdict is not Verdict.ALTERNATIVE or a is None or c is None or not same:
+        return rival
+    saved_hours = (c.seconds.expected - a.seconds.expected) / 3600
+    extra = (a.cost or Decimal(0)) - (c.cost or Decimal(0))
+    if saved_hours > 0 and extra > 0:
+        worth = extra / Decimal(repr(saved_hours))
+        values: dict[str, object] = {"worth": worth, "currency": rival.offering.currency}
+        return Rival(rival.offering, rival.verdict, a, "plan.wins_if_time", values)
+    return Rival(rival.offering, rival.verdict, a, "plan.wins_if_carbon", {})

@@ -1,0 +1,155 @@
+"""PURE. What a planner works with: offerings, work, limits; and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+from headway.profile.types import ModelProfile
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A prediction with its interval, and how it is known."""
+
+    expected: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Efficiency:
+    """The share of a device's peak that training reaches, with its spread and where that comes from."""
+
+    expected: float
+    low: float
+    high: float
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offering:
+    """A machine type at a site in a capacity, at a price at a time.
+
+    `price_per_hour` is for one node without energy where the site meters energy apart (`tariff_per_kwh`),
+    all-in otherwise; None is unpriced, and `price_basis` then says what would price it.
+    `interruptions_per_hour` is per node.
+    """
+
+    key: str
+    site: str
+    region: str | None
+    capacity: str
+    instance: str
+    accelerator: str
+    accelerator_name: str
+    devices: int
+    memory_bytes: int
+    peak_flops: dict[str, float]
+    device_link_bytes_per_second: float
+    node_link_bytes_per_second: float
+    max_nodes: int
+    price_per_hour: Decimal | None
+    currency: str
+    price_basis: str
+    price_source: str
+    tariff_per_kwh: Decimal | None
+    node_watts: float
+    pue: float
+    grams_per_kwh: float | None
+    interruptions_per_hour: float
+    start_seconds: float
+    efficiency: Efficiency
+    sensitivities: tuple[str, ...]
+    launchable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """How much is trained: samples of `seq_len` tokens in global batches."""
+
+    profile: ModelProfile
+    samples: int
+    global_batch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a plan must not exceed; None is no limit."""
+
+    min_devices: int
+    max_devices: int | None
+    deadline_seconds: float | None
+    budget: Decimal | None
+    budget_currency: str | None
+    sites: tuple[str, ...]
+    sensitivity: str
+    precision: str
+
+
+class Verdict(StrEnum):
+    """What became of an offering."""
+
+    CHOSEN = "chosen"
+    ALTERNATIVE = "alternative"
+    DOMINATED = "dominated"
+    TOO_SMALL = "too-small"
+    TOO_SLOW = "too-slow"
+    OVER_BUDGET = "over-budget"
+    FORBIDDEN = "forbidden"
+    UNPRICED = "unpriced"
+    UNSUITED = "unsuited"
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How the model is laid out: `ddp` or `fsdp`, recompute of all blocks or none, micro-batch."""
+
+    sharding: str
+    recompute: bool
+    micro_batch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a run on some nodes would take; money in the offering's currency.
+
+    `memory_bytes` is per device at the recipe's peak. `cost` is None where the offering is unpriced,
+    `grams_co2e` where no source tells the grid.
+    """
+
+    nodes: int
+    recipe: Recipe
+    memory_bytes: int
+    seconds: Range
+    cost: Decimal | None
+    cost_low: Decimal | None
+    cost_high: Decimal | None
+    kwh: float
+    grams_co2e: float | None
+    interruptions: float
+    checkpoint_every_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """An offering's best plan and what became of it; `message` and `values` say why, in words."""
+
+    offering: Offering
+    verdict: Verdict
+    prediction: Prediction | None
+    message: str
+    values: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanResult:
+    """All offerings, the chosen one first, then alternatives by cost, then the losers by reason."""
+
+    rivals: tuple[Rival, ...]
+
+    @property
+    def chosen(self) -> Rival | None:
+        """The plan to run, or None where nothing meets the limits."""
+        return next((rival for rival in self.rivals if rival.verdict is Verdict.CHOSEN), None)

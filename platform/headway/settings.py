@@ -73,6 +73,15 @@ class Settings:
         """The embedded ledger."""
         return self.home / "ledger.db"
 
+    @property
+    def sites_path(self) -> Path | None:
+        """The user's sites file: as set, else `sites.yaml` in the home where there is one."""
+        given = self.get("sites")
+        if given:
+            return Path(given).expanduser().absolute()
+        usual = self.home / "sites.yaml"
+        return usual if usual.is_file() else None
+
     def run_folder(self, run_id: str) -> Path:
         """Where one run keeps its logs and control files."""
         return self.home / "runs" / run_id

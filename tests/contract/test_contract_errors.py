@@ -124,7 +124,7 @@ def test_every_family_of_messages_the_code_builds_is_known_here():
         if isinstance(argument, ast.JoinedStr) and isinstance(argument.values[0], ast.Constant)
     }
     known = {"units.bad_", "state.", "config.", "ls.", "show.", "cli.", "waste.", "doctor.", "receipt."}
-    known |= {"plan.", "verdict.", "prices.", "accelerators.", "sites.", "compare."}
+    known |= {"plan.", "verdict.", "prices.", "accelerators.", "sites.", "compare.", "init."}
     assert families <= known | {"hint.", "method.", "metric.", "unit."}, "add its members to the test below"
 
 
@@ -142,6 +142,24 @@ def test_every_family_of_messages_the_code_builds_is_known_here():
         *(f"method.{name}" for name in ("allocation", "rapl", "model", "procfs")),
         *(f"unit.{name}" for name in ("core-hour", "kWh")),
         *(f"doctor.{name}" for name in ("yes", "no", "unknown")),
+        *(f"init.{kind}" for kind in ("headway", "ray-train", "plain")),
+        *(f"compare.{name}" for name in ("time", "cost", "kwh", "grams")),
+        *(f"prices.{name}" for name in ("instance", "region", "capacity", "price", "from", "to")),
+        *(f"sites.{name}" for name in ("offering", "capacity", "machine", "price", "basis")),
+        *(
+            f"accelerators.{name}"
+            for name in (
+                "key",
+                "kind",
+                "memory",
+                "bandwidth",
+                "fp32",
+                "bf16",
+                "watts",
+                "flops_per_watt",
+                "lacks",
+            )
+        ),
         *(f"verdict.{verdict.value}" for verdict in Verdict),
         *(f"plan.{name}" for name in ("where", "machines", "recipe", "fit", "time", "cost", "kwh", "carbon")),
         *(f"plan.chosen_{goal}" for goal in ("cheapest", "fastest", "greenest", "balanced")),

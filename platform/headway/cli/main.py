@@ -12,6 +12,7 @@ import click
 from headway.messages import text
 
 COMMANDS = (
+    "init",
     "plan",
     "run",
     "ls",
@@ -20,6 +21,10 @@ COMMANDS = (
     "stop",
     "resume",
     "receipt",
+    "compare",
+    "sites",
+    "prices",
+    "accelerators",
     "doctor",
     "config",
     "completion",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headway.catalog.here import here_figures
@@ -17,12 +16,11 @@ if TYPE_CHECKING:
 
 def figures_of(settings: Settings) -> HereFigures:
     """The package's assumptions, with the `here:` table of the sites file in their place where it has one."""
-    given = settings.get("sites")
-    if not given:
+    path = settings.sites_path
+    if path is None:
         return here_figures()
     from headway.spec.files import load_sites
 
-    path = Path(given).expanduser()
     here = load_sites(path).spec.here
     return here_figures({} if here is None else overrides(here), origin=str(path))
 

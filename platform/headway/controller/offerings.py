@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from decimal import Decimal
 from importlib.resources import as_file, files
-from pathlib import Path
 from statistics import median, quantiles
 
 import psutil
@@ -48,9 +47,8 @@ _ASSUMED_CPU = Efficiency(0.50, 0.20, 0.90, "assumed, for processor cores")
 
 def sites_of(settings: Settings) -> LoadedSites:
     """The user's sites, or the sample that ships with the package."""
-    given = settings.get("sites")
-    if given:
-        return load_sites(Path(given).expanduser())
+    if settings.sites_path is not None:
+        return load_sites(settings.sites_path)
     with as_file(files("headway.catalog").joinpath("data", "sites.yaml")) as path:
         return load_sites(path)
 
@@ -101,7 +99,9 @@ def _aws_price(site: AwsSite, pool: AwsPool, now: int) -> tuple[ListedPrice | No
             ),
             key=lambda row: Decimal(row.price_text),
         )
-        return (rows[len(rows) // 2] if rows else None), "assumed: undated spot observation, middle of zones"
+        return (
+            rows[(len(rows) - 1) // 2] if rows else None
+        ), "assumed: undated spot observation, middle of zones"
     return None, f"{pool.capacity} rates come from your own price book"
 
 

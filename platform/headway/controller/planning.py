@@ -51,7 +51,7 @@ def plan_job(settings: Settings, spec: JobSpec) -> Planned:
         work=work,
         limits=limits,
         result=plan(work, offerings, limits, spec.goal),
-        sites_file=settings.get("sites") or None,
+        sites_file=None if settings.sites_path is None else str(settings.sites_path),
         snapshot_sha=info.sha256,
         snapshot_date=as_of.date().isoformat(),
         snapshot_age_days=int((now - info.as_of) / 1_000_000 // SECONDS_PER_DAY),

@@ -46,7 +46,7 @@ def receipt_of(connection: Connection, run_id: str, figures: HereFigures) -> Rec
         snapshots=bills.snapshots_of(connection, shas),
         usage=bills.usage_totals(connection, run.id),
         metrics=queries.metrics(connection, run.id),
-        retained=_retained(connection, run.id, run.state),
+        retained=retained_progress(connection, run.id, run.state),
         lost=_lost(connection, run.id),
         grid=GridFactor(
             figures.grams_co2e_per_kwh,
@@ -59,7 +59,8 @@ def receipt_of(connection: Connection, run_id: str, figures: HereFigures) -> Rec
     )
 
 
-def _retained(connection: Connection, run_id: str, state: RunState) -> ProgressRow | None:
+def retained_progress(connection: Connection, run_id: str, state: RunState) -> ProgressRow | None:
+    """What a run kept: its last progress when it succeeded or goes on, else that of its checkpoint."""
     rows = queries.progress(connection, run_id)
     if not rows:
         return None

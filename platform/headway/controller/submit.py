@@ -160,10 +160,6 @@ def start_supervisor(settings: Settings, run_id: str) -> None:
             env={
                 **os.environ,
                 "HEADWAY_HOME": str(settings.home),
-                "HEADWAY_SITES": _absolute(settings.get("sites")),
+                "HEADWAY_SITES": str(settings.sites_path or ""),
             },
         )
-
-
-def _absolute(path: str) -> str:
-    return str(Path(path).expanduser().absolute()) if path else ""

@@ -1,0 +1,66 @@
+"""PURE. Prices and accelerators as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from headway.catalog.types import Accelerator, ListedPrice
+
+_WORTH_HAVING = ("memory_bytes", "memory_bytes_per_second", "tdp_watts", "idle_watts")
+
+
+def day(microseconds: int | None) -> str | None:
+    """A ledger time as an ISO day."""
+    if microseconds is None:
+        return None
+    return datetime.fromtimestamp(microseconds / 1_000_000, UTC).date().isoformat()
+
+
+def price_rows(prices: Iterable[ListedPrice]) -> list[dict[str, Any]]:
+    """Prices as plain rows; an undated one says so."""
+    return [
+        {
+            "instance": price.instance,
+            "region": price.region,
+            "capacity": price.capacity,
+            "price_per_hour": price.price_text,
+            "currency": price.currency,
+            "from": day(price.effective_from) if price.dated else None,
+            "to": day(price.effective_to),
+            "last_seen": day(price.last_seen),
+            "dated": price.dated,
+            "source": price.source,
+        }
+        for price in prices
+    ]
+
+
+def accelerator_rows(devices: Iterable[Accelerator]) -> list[dict[str, Any]]:
+    """Accelerators as plain rows; `lacks` names what is not known or not there."""
+    return [
+        {
+            "key": device.key,
+            "kind": device.kind,
+            "vendor": device.vendor,
+            "name": device.name,
+            "memory_bytes": device.memory_bytes,
+            "memory_bytes_per_second": device.memory_bytes_per_second,
+            "peak_flops": dict(device.peak_flops),
+            "tdp_watts": device.tdp_watts,
+            "year": device.year,
+            "lacks": lacks(device),
+            "assumed": list(device.assumed),
+            "source": device.source,
+            "note": device.note,
+        }
+        for device in devices
+    ]
+
+
+def lacks(device: Accelerator) -> list[str]:
+    """Precisions that the device has no published peak for, and figures that nobody published."""
+    precisions = [name for name in ("bf16", "fp16", "fp8") if name not in device.peak_flops]
+    figures = [name for name in _WORTH_HAVING if getattr(device, name) is None]
+    return [*precisions, *figures]

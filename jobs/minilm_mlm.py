@@ -192,8 +192,11 @@ def main() -> None:
     parser.add_argument("--held-out", type=int, default=128, help="blocks of text to evaluate on")
     parser.add_argument("--checkpoint-steps", type=int, default=40)
     config = vars(parser.parse_args())
+    if config["method"] not in {"full", "lora"}:
+        parser.error(f"this script trains by full or lora, not by {config['method']}")
     if config["data"] is not None:
         config["data"] = str(Path(config["data"]).absolute())
+        next(texts(config["data"]), None)  # a wrong path is told at once, not after the workers have started
     headway.train.run(loop, config)
 
 

@@ -53,8 +53,19 @@ def language() -> str:
 
 def find(message: str, /, **values: object) -> str | None:
     """The message in the reader's language, its placeholders filled; None where the catalogue lacks it."""
-    template = catalogue(language()).get(message) or catalogue(FALLBACK).get(message)
+    return find_in(language(), message, **values)
+
+
+def find_in(tongue: str, message: str, /, **values: object) -> str | None:
+    """The message in a given language, else in English; None where the catalogue lacks it."""
+    template = catalogue(tongue).get(message) or catalogue(FALLBACK).get(message)
     return None if template is None else template.format_map(_Visible(values))
+
+
+def text_in(tongue: str, message: str, /, **values: object) -> str:
+    """The message in a given language, whatever the process speaks; an unknown id is shown as it is."""
+    found = find_in(tongue, message, **values)
+    return message if found is None else found
 
 
 def text(message: str, /, **values: object) -> str:

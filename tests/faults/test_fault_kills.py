@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from conftest import Headway, kill, no_process_left, processes_of, total_of
+from driving import Headway, kill, no_process_left, processes_of, total_of
 
 pytestmark = pytest.mark.real
 
@@ -69,7 +69,7 @@ def test_killing_the_command_line_leaves_the_run_alone(headway: Headway) -> None
     import subprocess
     import time
 
-    from conftest import BIN, JOBS
+    from driving import BIN, JOBS
 
     watching = subprocess.Popen(
         [str(BIN / "headway"), "run", "tiny.yaml", "--", "--steps", "40"],

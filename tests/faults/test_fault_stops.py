@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import BIN, JOBS, Headway, no_process_left
+from driving import BIN, JOBS, Headway, no_process_left
 
 pytestmark = pytest.mark.real
 
@@ -109,8 +109,99 @@ def test_two_runs_share_the_machine_one_after_the_other(headway: Headway) -> Non
     assert seconds[second] < seconds[first], "waiting costs nothing"
 
 
-def test_a_machine_too_small_refuses_at_once(headway: Headway) -> None:
-    done = headway.call("run", "plain.yaml", "--set", "needs.workers=512")
+def test_a_script_that_ignores_sigterm_is_given_ten_seconds_and_a_second_word_ends_it(
+    headway: Headway,
+) -> None:
+    run_id = headway.start("deaf.yaml")
+    headway.until(run_id, lambda shown: shown["state"] == "RUNNING")
+    headway.ok("stop", run_id, "--no-wait")
+    time.sleep(1)
+    started = time.monotonic()
+    headway.ok("stop", run_id, "--now")
+    assert time.monotonic() - started < 5
+    shown = headway.json("show", run_id)
+    assert (shown["state"], shown["reason"]) == ("CANCELLED", "stopped at once")
+    no_process_left(run_id)
+
+
+def test_a_run_ends_at_its_budget_and_says_so(headway: Headway) -> None:
+    budget = "limits.budget=0.00002 USD"
+    done = headway.call("run", "plain.yaml", "--set", budget, "--", "--seconds", "60", timeout=60)
+    assert done.returncode == 8
+    run = headway.json("ls")["runs"][0]
+    assert (run["state"], run["failure_class"]) == ("FAILED", "budget")
+    spent = float(headway.receipt(run["run_id"])["totals"][0]["amount"])
+    assert 0.00002 <= spent < 0.00006, "one metering interval beyond at most, and the way down"
+
+
+def test_a_plain_program_that_is_killed_is_not_paid_for_again_and_again(headway: Headway) -> None:
+    done = headway.call("run", "plain.yaml", "--", "--seconds", "1", "--suicide")
+    assert done.returncode == 8
+    assert "starts over" in done.stderr
+    shown = headway.json("show", headway.json("ls")["runs"][0]["run_id"])
+    assert (shown["failure_class"], len(shown["attempts"])) == ("infra", 1)
+
+
+def test_what_was_done_before_an_error_is_recorded_to_the_step(headway: Headway) -> None:
+    words = ("--steps", "100", "--sleep", "0.02", "--fail-at", "43")
+    done = headway.call("run", "tiny.yaml", "--", *words)
+    assert done.returncode == 8
+    shown = headway.json("show", headway.json("ls")["runs"][0]["run_id"])
+    assert shown["step"] == 42
+    assert shown["attempts"][0]["last_checkpoint_step"] == 40
+
+
+def test_a_deleted_ledger_ends_the_run_and_is_noticed(headway: Headway) -> None:
+    run_id = headway.start("plain.yaml", "--", "--seconds", "120")
+    headway.until(run_id, lambda shown: shown["state"] == "RUNNING")
+    for path in headway.home.glob("ledger.db*"):
+        path.unlink()
+    no_process_left(run_id, within=20)
+    done = headway.call("ls")
+    assert "moved or deleted" in done.stderr
+
+
+def test_a_running_run_is_not_called_tampered_with(headway: Headway) -> None:
+    run_id = headway.start("plain.yaml", "--", "--seconds", "30")
+    headway.until(run_id, lambda shown: shown["state"] == "RUNNING")
+    done = headway.call("receipt", run_id, "--verify")
+    assert done.returncode == 2
+    assert "not final" in done.stderr
+    headway.ok("stop", run_id, "--now")
+    headway.receipt(run_id)
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("needs.gpus=1", "GPUs"),
+        ("needs.memory_per_worker=80 TiB", "of memory"),
+        ("needs.workers=512", "512 cores"),
+    ],
+)
+def test_what_the_machine_can_never_hold_is_refused(headway: Headway, setting: str, said: str) -> None:
+    done = headway.call("run", "plain.yaml", "--set", setting)
     assert done.returncode == 5
-    assert "512 cores" in done.stderr
+    assert said in done.stderr
     assert headway.json("ls")["runs"] == []
+
+
+def test_a_shells_words_are_not_passed_on_silently(headway: Headway) -> None:
+    done = headway.call("run", "plain.yaml", "--set", "entrypoint=echo hi | cat")
+    assert done.returncode == 2
+    assert "bash -c" in done.stderr
+
+
+def test_nothing_of_ray_is_left_in_the_temporary_folder(headway: Headway) -> None:
+    import tempfile
+    from pathlib import Path
+
+    from driving import kill
+
+    place = Path(tempfile.gettempdir())
+    before = set(place.glob("headway-*"))
+    run_id = headway.start("tiny.yaml", "--", "--steps", "500")
+    headway.until_step(run_id, 1)
+    kill(run_id, containing="headway.controller.supervisor")
+    assert headway.json("show", run_id)["state"] == "FAILED"
+    assert set(place.glob("headway-*")) - before == set()

@@ -15,24 +15,29 @@ from headway.catalog.tables import grid_factors
 from headway.catalog.types import HereFigures, Snapshot
 
 
-def here_figures(overrides: Mapping[str, str] | None = None, *, origin: str = "") -> HereFigures:
+def here_figures(
+    overrides: Mapping[str, str] | None = None, *, origin: str = "", stated_at: int = 0
+) -> HereFigures:
     """The figures in the package, with what the user's sites file says in their place.
 
     Args:
         overrides: `core_price` (per core-hour), `tariff` (per kWh), `pue`, `utilisation`, `location`,
             `cores`, `currency`; values as text.
         origin: the file the overrides come from, named as their source.
+        stated_at: when that file was written, in UTC microseconds.
     """
     given = dict(overrides or {})
     body = files("headway.catalog").joinpath("data", "here.toml").read_bytes()
     if given:
         stated = "".join(f"# {key} = {value}  ({origin})\n" for key, value in sorted(given.items()))
         body += f"\n# Replaced by {origin}:\n{stated}".encode()
-    return _figures(body, tuple(sorted(given.items())), origin)
+    return _figures(body, tuple(sorted(given.items())), origin, stated_at)
 
 
 @cache
-def _figures(body: bytes, given_items: tuple[tuple[str, str], ...], origin: str) -> HereFigures:
+def _figures(
+    body: bytes, given_items: tuple[tuple[str, str], ...], origin: str, stated_at: int
+) -> HereFigures:
     table = cast("dict[str, dict[str, object]]", tomllib.loads(body.decode()))
     server, power, tariff, carbon = table["server"], table["power"], table["tariff"], table["carbon"]
     given = dict(given_items)
@@ -41,7 +46,11 @@ def _figures(body: bytes, given_items: tuple[tuple[str, str], ...], origin: str)
         return Decimal(given.get(override, str(section[key])))
 
     def source(section: dict[str, object], override: str) -> str:
-        return origin if override in given else str(section["source"])
+        if override in given:
+            return f"stated in {origin}"
+        if section is server and "utilisation" in given:
+            return f"{section['source']}; but used {given['utilisation']} of the time, stated in {origin}"
+        return str(section["source"])
 
     grid = _grid(given["location"]) if "location" in given else None
     start = datetime.fromisoformat(str(table["effective_from"]))
@@ -72,9 +81,9 @@ def _figures(body: bytes, given_items: tuple[tuple[str, str], ...], origin: str)
         carbon_alternatives=str(carbon["alternatives"]) if grid is None else grid.alternatives,
         snapshot=Snapshot(
             body=body,
-            source=origin or "headway package, catalog/data/here.toml",
+            source="headway package, catalog/data/here.toml" + (f", with {origin}" if given else ""),
             licence=str(table["licence"]),
-            fetched_at=int(as_of.timestamp() * 1_000_000),
+            fetched_at=max(int(as_of.timestamp() * 1_000_000), stated_at if given else 0),
         ),
     )
 

@@ -7,7 +7,7 @@ import click
 from headway.cli.render import columns, emit, output_option
 from headway.messages import text
 
-NEEDED = ("python", "disk", "ray", "pytorch")
+NEEDED = ("python", "disk", "home", "ray", "pytorch")
 
 
 @click.command("doctor", help=text("cli.doctor"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -49,8 +50,19 @@ def command(limit: int, states: tuple[str, ...], output: str) -> None:
             }
         )
     emit(output, {"schema_version": SCHEMA_VERSION, "runs": rows}, rows, lambda: _table(rows))
+    unknown_folders = _unknown_folders(where.settings.home, total)
+    if unknown_folders:
+        say(text("ls.unknown_folders", count=unknown_folders, path=where.settings.home / "runs"))
     if output == "table" and total > len(rows) and not states:
         say(text("ls.more", shown=len(rows), total=total))
+
+
+def _unknown_folders(home: Path, total: int) -> int:
+    """Run folders beside an empty ledger: it was deleted or replaced, and somebody should know."""
+    folder = home / "runs"
+    if total or not folder.is_dir():
+        return 0
+    return sum(1 for entry in folder.iterdir() if entry.is_dir())
 
 
 def _table(rows: list[dict[str, Any]]) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
+import traceback
 from typing import cast
 
 import click
@@ -91,9 +93,15 @@ def main() -> None:
     except BrokenPipeError:
         sys.stdout = None
         code = 0
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        click.echo(text("cli.no_space", cause=error), err=True)
+        sys.stdout = None
+        code = 1
     except HeadwayError as error:
         if os.environ.get(_DEBUG):
-            raise
+            traceback.print_exc()
         _show(error)
         code = error.exit_code
     sys.exit(code)

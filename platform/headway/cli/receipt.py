@@ -22,11 +22,14 @@ def command(run_id: str, verify: bool, output: str) -> None:
     from headway.cli.session import session
     from headway.controller.figures import figures_of
     from headway.controller.receipts import receipt_of
+    from headway.errors import StateError
 
     with session() as where:
         with where.ledger.read() as connection:
             receipt = receipt_of(connection, run_id, figures_of(where.settings))
         if verify:
+            if not receipt.settled:
+                raise StateError("verify.not_settled", run=receipt.run.id, state=receipt.run.state.value)
             _verify(where, receipt, output)
             return
     from headway.reports.document import receipt_document
@@ -63,6 +66,8 @@ def receipt_text(receipt: Receipt) -> str:
         blocks.append(_waste_line(receipt))
     blocks.append(_unit_line(receipt))
     blocks.extend(_source_line(source) for source in receipt.sources)
+    if receipt.pue != 1 and receipt.joules is not None:
+        blocks.append(text("receipt.pue", pue=receipt.pue, joules=f"{receipt.joules:.1f}"))
     if receipt.carbon is not None:
         carbon = receipt.carbon
         blocks.append(
@@ -82,21 +87,25 @@ def receipt_text(receipt: Receipt) -> str:
 
 
 def _head(receipt: Receipt) -> str:
-    from headway.reports.document import iso_time
-
     run = receipt.run
     state = run.state.value + (f"({run.failure_class})" if run.failure_class else "")
     parts = [
         text("receipt.title", run=run.id),
         text("receipt.team", team=run.team_id),
         text("receipt.state", state=state, attempts=len(receipt.attempts)),
-        f"{(iso_time(run.created) or '')[:16].replace('T', ' ')} – {(iso_time(run.ended) or '…')[11:16]} UTC",
+        f"{_minute(run.created)} – {_minute(run.ended)[11:] or '…'} UTC",
     ]
     for name, first, last in receipt.metrics:
         parts.append(f"{find(f'metric.{name}') or name} {first:.3f} → {last:.3f}")
     if not receipt.settled:
         parts.append(text("receipt.so_far"))
     return "   ".join(parts)
+
+
+def _minute(microseconds: int | None) -> str:
+    from headway.reports.document import iso_time
+
+    return (iso_time(microseconds) or "")[:16].replace("T", " ")
 
 
 def _lines(receipt: Receipt) -> str:

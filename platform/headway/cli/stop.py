@@ -21,14 +21,14 @@ def command(run_id: str, now: bool, no_wait: bool) -> None:
     from headway.cli.session import session
     from headway.controller.reaper import reap
     from headway.controller.submit import request_stop
-    from headway.errors import StateError
     from headway.runs import queries
 
     with session() as where:
         with where.ledger.read() as connection:
             run = queries.get_run(connection, run_id)
         if run.state.is_terminal:
-            raise StateError("runs.already_ended", run=run.id, state=run.state.value)
+            say(text("runs.already_ended", run=run.id, state=run.state.value))
+            return
         request_stop(where.ledger, run.id, "now" if now else "checkpoint")
         if no_wait:
             say(text("stop.asked", run=run.id))

@@ -92,12 +92,17 @@ def conclude(where: Session, run: RunRow) -> None:
     with where.ledger.read() as connection:
         receipt = receipt_of(connection, run.id, figures_of(where.settings))
         attempts = queries.attempts(connection, run.id)
+        saved = queries.checkpoints(connection, run.id)
     sys.stdout.write(receipt_text(receipt) + "\n")
     if run.state is RunState.SUCCEEDED:
         return
     number = attempts[-1].n if attempts else 1
     if run.state is RunState.FAILED:
         raise RunFailedError(
-            "run.failed", run=run.id, failure=run.failure_class, reason=run.reason, attempt=number
+            "run.failed" if saved else "run.failed_unsaved",
+            run=run.id,
+            failure=run.failure_class,
+            reason=run.reason,
+            attempt=number,
         )
-    raise RunStoppedError("run.stopped", run=run.id, reason=run.reason)
+    raise RunStoppedError("run.stopped" if saved else "run.stopped_unsaved", run=run.id, reason=run.reason)

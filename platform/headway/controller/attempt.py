@@ -7,6 +7,7 @@ import os
 import subprocess
 import time
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,11 +15,13 @@ from headway.backends.local import driver as local
 from headway.backends.local.outcome import LOG_TAIL_BYTES, Outcome, judge
 from headway.backends.local.processes import marked
 from headway.controller.ingest import to_events
+from headway.costing.here import here_prices, here_rates
+from headway.costing.lines import run_cost
 from headway.costing.usage import Usage
-from headway.errors import UserError
+from headway.errors import ExternalError, UserError
 from headway.meter.energy import best_source
 from headway.meter.local import LocalMeter
-from headway.runs import queries
+from headway.runs import bills, queries
 from headway.runs.environment import request_stop
 from headway.runs.events import EventKind
 from headway.runs.lease import RENEW_SECONDS, renew
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.1
 ASK_SECONDS = 0.5
-QUIET_START_SECONDS = 5.0
+QUIET_START_SECONDS = 2.0
 TERM_GRACE_SECONDS = 10.0
 
 
@@ -48,6 +51,7 @@ class RunPlan:
     cpus_per_worker: int
     storage: str | None
     method: str
+    budget: Decimal | None
     retries: dict[str, int]
 
     @classmethod
@@ -63,6 +67,7 @@ class RunPlan:
             cpus_per_worker=int(resolved["cpus_per_worker"]),
             storage=resolved["storage"],
             method=str(resolved["method"]),
+            budget=Decimal(resolved["budget"]) if resolved.get("budget") else None,
             retries={str(k): int(v) for k, v in resolved["retries"].items()},
         )
 
@@ -120,6 +125,8 @@ class Attempt:
         self.running = False
         self.headway_script = False
         self.stop_mode: str | None = None
+        self.kill_at: float | None = None
+        self.over_budget = False
         self.stopped_at_checkpoint = False
         self.reported: dict[str, object] | None = None
 
@@ -141,7 +148,9 @@ class Attempt:
             self._carry()
             self._meter()
             self._record_log()
-            local.clean(self.launch)
+            local.clean(self.launch.folder, self.mark)
+        if self.over_budget and (process.returncode != 0 or self.stopped_at_checkpoint):
+            return Outcome(RunState.FAILED, FailureClass.BUDGET, f"reached its budget of {self.plan.budget}")
         return late or judge(
             process.returncode,
             stop_mode=self.stop_mode,
@@ -175,11 +184,15 @@ class Attempt:
                 return Outcome(RunState.FAILED, FailureClass.START_TIMEOUT, f"no first step in {limit:.0f} s")
             if now - metered >= durable:
                 metered = now
+                self._check_ledger()
                 self._meter()
+                self._check_budget()
                 renew(self.ledger, self.owner.run_id, self.owner.number, self.lease_epoch, now_microseconds())
             if now - asked >= ASK_SECONDS:
                 asked = now
                 self._obey()
+            if self.kill_at is not None and now >= self.kill_at:
+                local.end_all(self.mark, 0)
         return None
 
     def _now_running(self) -> None:
@@ -221,6 +234,34 @@ class Attempt:
             "quality": usage.quality,
         }
 
+    def _check_ledger(self) -> None:
+        """Nobody may run without a record: a ledger that was deleted ends the run."""
+        path = self.owner.settings.ledger_path
+        if not path.exists():
+            local.end_all(self.mark, 1.0)
+            raise ExternalError("ledger.gone", path=path)
+
+    def _check_budget(self) -> None:
+        """End the attempt when the run has cost what its job file allows; saving what it can on the way."""
+        budget = self.plan.budget
+        if budget is None or self.over_budget:
+            return
+        figures = self.owner.figures
+        with self.ledger.read() as connection:
+            usage = bills.usage_totals(connection, self.owner.run_id)
+        spent = run_cost(usage, here_rates(figures), here_prices(figures), now_microseconds())
+        if spent >= budget:
+            self.over_budget = True
+            self._stop_gently()
+
+    def _stop_gently(self) -> None:
+        """After a checkpoint where the script knows how; else as any program is asked, with time to save."""
+        if self.headway_script:
+            request_stop(self.launch.control)
+        else:
+            local.ask_all(self.mark)
+            self.kill_at = time.monotonic() + TERM_GRACE_SECONDS
+
     def _obey(self) -> None:
         with self.ledger.read() as connection:
             modes = queries.stop_requests(connection, self.owner.run_id, self.owner.number)
@@ -230,11 +271,8 @@ class Attempt:
         self.stop_mode = mode
         if mode == "now":
             local.end_all(self.mark, 1.0)
-        elif self.headway_script:
-            request_stop(self.launch.control)
         else:
-            # A script that knows nothing of us is asked as any program is, and gets time to save its work.
-            local.end_all(self.mark, TERM_GRACE_SECONDS)
+            self._stop_gently()
 
     def _log_tail(self) -> str:
         try:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 
+import psutil
+
 from headway.catalog.types import HereFigures
 from headway.errors import CapacityError
+from headway.units import format_bytes
 
 
 def machine_cores(figures: HereFigures) -> int:
@@ -23,3 +26,17 @@ def check_fits(cores: int, figures: HereFigures) -> None:
     available = machine_cores(figures)
     if cores > available:
         raise CapacityError("capacity.too_few_cores", needed=cores, available=available)
+
+
+def check_devices_and_memory(gpus: int, memory_bytes: int) -> None:
+    """Refuse GPUs, which runs on this machine do not use yet, and more memory than there is.
+
+    Raises:
+        CapacityError: either of them.
+    """
+    if gpus:
+        raise CapacityError("capacity.no_gpus", needed=gpus)
+    available = psutil.virtual_memory().total
+    if memory_bytes > available:
+        values = {"needed": format_bytes(memory_bytes), "available": format_bytes(available)}
+        raise CapacityError("capacity.too_little_memory", **values)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from headway.catalog.here import here_figures
+from headway.catalog.tables import grid_factors
 from headway.catalog.types import HereFigures
 from headway.errors import ConfigError
 from headway.settings import Settings
@@ -22,7 +24,8 @@ def figures_of(settings: Settings) -> HereFigures:
     from headway.spec.files import load_sites
 
     here = load_sites(path).spec.here
-    return here_figures({} if here is None else overrides(here), origin=str(path))
+    stated_at = path.stat().st_mtime_ns // 1000
+    return here_figures({} if here is None else overrides(here), origin=str(path), stated_at=stated_at)
 
 
 def overrides(here: Here) -> dict[str, str]:
@@ -45,5 +48,9 @@ def overrides(here: Here) -> dict[str, str]:
         if value is not None:
             given[name] = f"{value}"
     if here.location is not None:
+        known = grid_factors()
+        if here.location.lower() not in known:
+            near = difflib.get_close_matches(here.location.lower(), known, n=4)
+            raise ConfigError("config.no_location", location=here.location, near=", ".join(near) or "-")
         given["location"] = here.location
     return given

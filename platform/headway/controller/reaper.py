@@ -11,7 +11,7 @@ import contextlib
 import psutil
 from sqlalchemy import Connection, func, select
 
-from headway.backends.local.driver import end_all
+from headway.backends.local.driver import clean, end_all
 from headway.controller.figures import figures_of
 from headway.controller.ingest import to_events
 from headway.controller.settle import keep_snapshot, settle_run
@@ -65,6 +65,7 @@ def _close(settings: Settings, ledger: Ledger, attempt: AttemptRow) -> bool:
     recorder = Recorder(ledger, f"reaper:{attempt.run_id}")
     mark = backend_name(attempt.run_id, attempt.n)
     survivors = end_all(mark, 0)
+    clean(settings.run_folder(attempt.run_id) / f"a{attempt.n}", mark)
     if attempt.ended is None:
         _close_attempt(settings, ledger, recorder, attempt, mark, still_ran=survivors > 0)
     return _end_run(recorder, attempt.run_id, attempt)

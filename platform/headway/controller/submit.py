@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from headway.controller.cores import check_fits
+from headway.catalog.types import HereFigures
+from headway.controller.cores import check_devices_and_memory, check_fits
 from headway.controller.figures import figures_of
 from headway.errors import StateError, UserError
 from headway.runs import queries
@@ -24,6 +25,8 @@ from headway.runs.states import RunState
 from headway.runs.store import Ledger, Recorder
 from headway.settings import Settings
 from headway.spec.job import JobSpec
+
+_SHELL_WORDS = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1"})
 
 
 def find_workdir(entrypoint: str, job_file: Path, here: Path) -> tuple[Path, Path | None]:
@@ -39,7 +42,8 @@ def find_workdir(entrypoint: str, job_file: Path, here: Path) -> tuple[Path, Pat
     script = next((word for word in words if word.endswith(".py")), None)
     if script is None:
         return here, None
-    places = [here, job_file.parent.absolute(), job_file.parent.absolute().parent]
+    beside = job_file.absolute().parent
+    places = list(dict.fromkeys([here, beside, beside.parent]))
     for place in places:
         if (place / script).is_file():
             return place, (place / script).absolute()
@@ -48,7 +52,11 @@ def find_workdir(entrypoint: str, job_file: Path, here: Path) -> tuple[Path, Pat
 
 def check_program(entrypoint: str) -> None:
     """Refuse an entrypoint whose program does not exist, before anything is recorded."""
-    program = shlex.split(entrypoint)[0]
+    words = shlex.split(entrypoint)
+    program = words[0]
+    shell = next((word for word in words[1:] if word in _SHELL_WORDS), None)
+    if shell is not None:
+        raise UserError("submit.shell", word=shell)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     if "/" not in program and shutil.which(program, path=path) is None:
         raise UserError("submit.no_program", program=program)
@@ -65,7 +73,10 @@ def create_run(
     entrypoint = shlex.join([*shlex.split(spec.entrypoint), *extra])
     check_program(entrypoint)
     workdir, script = find_workdir(entrypoint, job_file, Path.cwd())
-    check_fits(spec.workers * spec.needs.cpus_per_worker, figures_of(settings))
+    figures = figures_of(settings)
+    check_fits(spec.workers * spec.needs.cpus_per_worker, figures)
+    _check_budget_currency(spec, figures)
+    check_devices_and_memory(spec.needs.gpus.min, (spec.needs.memory_per_worker or 0) * spec.workers)
     missing = [secret.variable for secret in spec.secrets if secret.variable not in os.environ]
     if missing:
         raise UserError("submit.no_secret", names=", ".join(missing))
@@ -80,6 +91,7 @@ def create_run(
         "cpus_per_worker": spec.needs.cpus_per_worker,
         "storage": storage,
         "method": method,
+        "budget": None if spec.limits.budget is None else f"{spec.limits.budget.amount:f}",
         "retries": spec.retries.model_dump(exclude_unset=True, by_alias=True),
     }
     run_id = new_run_id(spec.name, secrets.token_bytes(RANDOM_BYTES))
@@ -99,6 +111,12 @@ def create_run(
     recorder.append(EventKind.SUBMITTED, body, run_id)
     (settings.run_folder(run_id)).mkdir(parents=True, exist_ok=True)
     return run_id
+
+
+def _check_budget_currency(spec: JobSpec, figures: HereFigures) -> None:
+    budget = spec.limits.budget
+    if budget is not None and budget.currency != figures.currency:
+        raise UserError("submit.budget_currency", budget=budget.currency, site=figures.currency)
 
 
 def _storage(storage: str | None) -> str | None:

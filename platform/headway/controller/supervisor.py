@@ -44,6 +44,7 @@ class Supervisor:
             self.number = len(queries.attempts(connection, run_id))
         self.plan = RunPlan.from_spec(run.spec)
         self.ended_from_outside = False
+        self.uses_headway = False
 
     def event(self, kind: EventKind, body: dict[str, Any], at: int | None = None) -> Event:
         """An event of ours about the present attempt."""
@@ -57,11 +58,20 @@ class Supervisor:
                 break
             earlier = self._failures(outcome.failure) - 1
             rule = retry_rule(outcome.failure, self.plan.retries)
-            if earlier >= rule.budget or self.ended_from_outside:
+            if earlier >= rule.budget or self.ended_from_outside or not self._worth_retrying(outcome.failure):
                 break
             self._restart(outcome)
             time.sleep(rule.wait_seconds(earlier))
         self._finish(outcome)
+
+    def _worth_retrying(self, failure: FailureClass) -> bool:
+        """Whether a retry goes on with something: a script that saves nothing would pay for all of it again.
+
+        A job file that states its own budget for the class is taken at its word.
+        """
+        with self.ledger.read() as connection:
+            saved = queries.checkpoints(connection, self.run_id)
+        return bool(saved) or self.uses_headway or failure.value in self.plan.retries
 
     def _failures(self, failure: FailureClass) -> int:
         with self.ledger.read() as connection:
@@ -94,6 +104,7 @@ class Supervisor:
             return allocation
         attempt = Attempt(self, allocation, epoch)
         outcome = attempt.execute()
+        self.uses_headway |= attempt.headway_script
         self._close(outcome, allocation)
         return outcome
 

@@ -200,6 +200,22 @@ def resplit(lines: Sequence[CostLine], waste: Mapping[Waste, int]) -> list[CostL
     return result
 
 
+def run_cost(
+    usage: Mapping[tuple[int, Metric, str], int], rates: Sequence[Rate], prices: Sequence[Price], at: int
+) -> Decimal:
+    """What summed usage (attempt, metric, method) costs at the prices of a time, unrounded."""
+    total = Decimal(0)
+    with localcontext() as context:
+        context.prec = 60
+        for rate in rates:
+            price = price_in_force(prices, rate.offering_key, rate.unit, at)
+            summed = sum(
+                value for (_attempt, metric, _method), value in usage.items() if metric is rate.metric
+            )
+            total += rate.quantity(summed) * price.amount
+    return total
+
+
 def quantity_text(quantity: Decimal) -> str:
     """A quantity as decimal text with 18 decimals at most, without an exponent."""
     with localcontext() as context:

@@ -74,6 +74,22 @@ def _disk(home: Path) -> Finding:
     return Finding("disk", free > 2 * 2**30, f"{free / 2**30:.1f} GiB free for {home}")
 
 
+def _home(home: Path) -> Finding:
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        probe = home / ".doctor"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        return Finding("home", False, f"{home} cannot be written to: {error.strerror}")
+    ledger = home / "ledger.db"
+    if ledger.is_file() and ledger.stat().st_size:
+        with ledger.open("rb") as file:
+            if not file.read(16).startswith(b"SQLite format 3"):
+                return Finding("home", False, f"{ledger} is damaged: move it aside")
+    return Finding("home", True, str(home))
+
+
 def _torch() -> Finding:
     try:
         done = subprocess.run(
@@ -147,6 +163,7 @@ def examine(home: Path) -> list[Finding]:
         "cpu": _cpu,
         "memory": _memory,
         "disk": lambda: _disk(home),
+        "home": lambda: _home(home),
         "ray": _ray,
         "pytorch": _torch,
         "tensorflow": _tensorflow,

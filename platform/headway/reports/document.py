@@ -95,6 +95,7 @@ def _physical_part(receipt: Receipt) -> dict[str, Any]:
         "energy": {
             "joules": number(receipt.joules),
             "methods": list(receipt.joules_method),
+            "pue": float(receipt.pue),
             "joules_per_sample": number(receipt.joules_per_sample),
         },
         "carbon": None

@@ -11,6 +11,7 @@ from headway.costing.lines import CostLine
 from headway.costing.prices import Price
 from headway.costing.usage import Metric
 from headway.costing.waste import Waste
+from headway.runs.account import Account
 from headway.runs.rows import AttemptRow, ProgressRow, RunRow
 from headway.units import JOULES_PER_KWH, Money
 
@@ -89,6 +90,7 @@ class Receipt:
     unit_costs: tuple[UnitCost, ...]
     joules: Decimal | None
     joules_method: tuple[str, ...]
+    pue: Decimal
     joules_per_sample: Decimal | None
     carbon: Carbon | None
     sources: tuple[Source, ...]
@@ -146,12 +148,30 @@ def build_receipt(
         unit_costs=_unit_costs(totals, retained),
         joules=joules,
         joules_method=methods,
+        pue=grid.pue,
         joules_per_sample=joules / samples if joules is not None and samples else None,
         carbon=_carbon(joules, grid),
         sources=sources,
         metrics=_first_and_last(metrics),
         lost=tuple(lost),
         retained_step=retained.step if retained is not None else None,
+    )
+
+
+def receipt_from(account: Account, grid: GridFactor) -> Receipt:
+    """The receipt of what the ledger holds about a run."""
+    return build_receipt(
+        run=account.run,
+        attempts=account.attempts,
+        lines=account.lines,
+        prices=account.prices,
+        snapshots=account.snapshots,
+        usage=account.usage,
+        metrics=account.metrics,
+        retained=account.retained,
+        lost=account.lost,
+        grid=grid,
+        settled=account.settled,
     )
 
 

@@ -14,7 +14,8 @@ from headway.runs.rows import AttemptRow, CheckpointRow, ProgressRow, RunRow
 from headway.runs.states import RunState
 
 
-def _run(row: object) -> RunRow:
+def run_row(row: object) -> RunRow:
+    """A row of the run table as the rooms above see it."""
     values = cast("dict[str, object]", row._mapping)  # pyright: ignore[reportAttributeAccessIssue] # noqa: SLF001 - SQLAlchemy's documented name
     return RunRow(
         id=str(values["id"]),
@@ -40,12 +41,12 @@ def get_run(connection: Connection, run_id: str) -> RunRow:
     table = tables.run
     row = connection.execute(select(table).where(table.c.id == run_id)).one_or_none()
     if row is not None:
-        return _run(row)
+        return run_row(row)
     found = connection.execute(
         select(table).where(table.c.id.startswith(run_id, autoescape=True)).order_by(table.c.created).limit(6)
     ).all()
     if len(found) == 1 and run_id:
-        return _run(found[0])
+        return run_row(found[0])
     if found and run_id:
         raise NotFoundError("runs.ambiguous", run=run_id, runs=", ".join(str(item.id) for item in found))
     raise NotFoundError("runs.not_found", run=run_id)
@@ -61,7 +62,7 @@ def list_runs(
         query = query.where(table.c.state.in_([state.value for state in states]))
     if limit is not None:
         query = query.limit(limit)
-    return [_run(row) for row in connection.execute(query)]
+    return [run_row(row) for row in connection.execute(query)]
 
 
 def state_since(connection: Connection, run_id: str) -> int | None:

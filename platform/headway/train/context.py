@@ -75,6 +75,7 @@ class Context:
         self._steps: int | None = None
         self._checkpoint_steps: int | None = config.get("checkpoint_steps")
         self._progress_at = 0.0
+        self._told_step = 0
         self._spool.write("hello", rank=rank, world_size=world_size)
 
     @property
@@ -148,6 +149,7 @@ class Context:
             self.checkpoint()
 
     def _write_progress(self, loss: torch.Tensor | float | None) -> None:
+        self._told_step = self.step_count
         value = float(loss.detach()) if isinstance(loss, torch.Tensor) else loss
         self._spool.write(
             "progress",
@@ -157,6 +159,11 @@ class Context:
             tokens=self.token_count,
             loss=None if value is None else repr(value),
         )
+
+    def flush(self) -> None:
+        """Tell how far the loop came, however it was left."""
+        if self.rank == 0 and self.step_count > self._told_step:
+            self._write_progress(None)
 
     def metric(self, name: str, value: float) -> None:
         """Record a named figure of the run at this step, such as `held_out_loss`."""

@@ -106,4 +106,6 @@ def _work(arguments: dict[str, Any]) -> None:
         arguments["loop"](context)
     except StopTrainingError:
         return
+    finally:
+        context.flush()
     context.finish()

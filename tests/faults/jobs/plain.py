@@ -1,5 +1,7 @@
 """A program that never heard of Headway: it computes for a while and exits as it is told."""
 
+import os
+import signal
 import sys
 import time
 
@@ -10,5 +12,7 @@ print("plain begins", flush=True)
 total = 0
 while time.monotonic() < deadline:
     total += sum(range(1000))
+if "--suicide" in sys.argv:
+    os.kill(os.getpid(), signal.SIGKILL)
 print("plain ends", flush=True)
 sys.exit(code)

@@ -103,7 +103,7 @@ def test_a_driver_starts_in_its_folder_with_its_log(launch, tmp_path):
         assert launch.spool.is_dir()
         assert launch.ray_folder.stat().st_mode & 0o777 == 0o700
     finally:
-        clean(launch)
+        clean(launch.folder, launch.mark)
     assert not launch.ray_folder.exists()
 
 
@@ -112,7 +112,7 @@ def test_a_program_that_is_not_there_cannot_start(launch):
         with pytest.raises(OSError, match="no-such-program"):
             start(replace(launch, entrypoint="no-such-program-xyz"))
     finally:
-        clean(launch)
+        clean(launch.folder, launch.mark)
 
 
 @pytest.fixture

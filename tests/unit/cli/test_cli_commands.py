@@ -205,10 +205,10 @@ def test_logs_are_those_of_the_last_attempt(headway, finished_run, home):
     assert headway("logs", "tiny", "-a", "3")[0] == 3
 
 
-def test_what_has_ended_cannot_be_stopped_or_resumed(headway, finished_run):
-    for words in (["stop", "tiny"], ["resume", "tiny", "-d"]):
+def test_what_has_ended_need_not_be_stopped_and_cannot_be_resumed(headway, finished_run):
+    for words, expected in ((["stop", "tiny"], 0), (["resume", "tiny", "-d"], 2)):
         code, _out, err = headway(*words)
-        assert code == 2
+        assert code == expected
         assert "SUCCEEDED" in err
 
 
@@ -320,14 +320,14 @@ def test_a_newer_ledger_is_left_alone(headway, home):
     assert "9999" in err
 
 
-def test_debug_shows_the_traceback(home, monkeypatch):
+def test_debug_shows_the_traceback_and_keeps_the_exit_code(home, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["headway", "--debug", "show", "nope"])
     monkeypatch.delenv("HEADWAY_DEBUG", raising=False)
-    from headway.errors import NotFoundError
-
     monkeypatch.setenv("HEADWAY_DEBUG", "")
-    with pytest.raises(NotFoundError):
+    with pytest.raises(SystemExit) as ended:
         module.main()
+    assert ended.value.code == 3
+    assert "Traceback" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+cmd", "-x", "@SUM(A1)", "\tx", "\r=1"])

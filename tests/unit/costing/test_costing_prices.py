@@ -129,7 +129,7 @@ def test_an_idle_hour_is_paid_by_the_used_ones():
 def test_a_stated_core_price_is_taken_as_it_is():
     figures = here_figures({"core_price": "0.0500"}, origin="sites.yaml")
     core, energy = here_prices(figures)
-    assert (core.price_text, core.sku) == ("0.0500", "sites.yaml")
+    assert (core.price_text, core.sku) == ("0.0500", "stated in sites.yaml")
     assert energy.price_text == "0.146"
     assert core.snapshot_sha == energy.snapshot_sha == figures.snapshot.sha256
 

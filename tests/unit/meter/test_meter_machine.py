@@ -13,6 +13,7 @@ NAMES = [
     "cpu",
     "memory",
     "disk",
+    "home",
     "ray",
     "pytorch",
     "tensorflow",

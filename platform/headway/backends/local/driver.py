@@ -67,9 +67,14 @@ class Launch:
 
     @property
     def ray_folder(self) -> Path:
-        """Ray's temporary folder: short, since its sockets' paths may have 107 bytes at most."""
-        digest = hashlib.sha256(f"{self.folder}{self.mark}".encode()).hexdigest()[:12]
-        return Path(tempfile.gettempdir()) / f"headway-{digest}"
+        """Ray's temporary folder."""
+        return ray_folder(self.folder, self.mark)
+
+
+def ray_folder(folder: Path, mark: str) -> Path:
+    """Ray's temporary folder of an attempt: short, since its sockets' paths may have 107 bytes at most."""
+    digest = hashlib.sha256(f"{folder}{mark}".encode()).hexdigest()[:12]
+    return Path(tempfile.gettempdir()) / f"headway-{digest}"
 
 
 def adopt_orphans() -> None:
@@ -101,6 +106,7 @@ def driver_environment(launch: Launch, base: Mapping[str, str]) -> dict[str, str
         "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": base.get("RAY_TRAIN_HEALTH_CHECK_INTERVAL_S", "0.2"),
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_DEDUP_LOGS": "0",
+        "RAY_COLOR_PREFIX": "0",
     }
     if launch.ray_address:
         env["RAY_ADDRESS"] = launch.ray_address
@@ -137,6 +143,11 @@ def start(launch: Launch) -> subprocess.Popen[bytes]:
         )
 
 
+def ask_all(mark: str) -> None:
+    """Ask every process of an attempt to end (SIGTERM), and do not wait."""
+    _signal(marked(mark), signal.SIGTERM)
+
+
 def end_all(mark: str, grace_seconds: float) -> int:
     """End every process of an attempt: ask, wait, then kill until none is left; gives how many there were."""
     processes = marked(mark)
@@ -159,6 +170,6 @@ def _signal(processes: list[psutil.Process], number: int) -> None:
             continue  # it ended meanwhile
 
 
-def clean(launch: Launch) -> None:
+def clean(folder: Path, mark: str) -> None:
     """Remove what only the running attempt needed."""
-    shutil.rmtree(launch.ray_folder, ignore_errors=True)
+    shutil.rmtree(ray_folder(folder, mark), ignore_errors=True)

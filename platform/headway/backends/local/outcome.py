@@ -44,10 +44,12 @@ def judge(
     """
     if returncode == 0 and not stopped_at_checkpoint:
         return Outcome(RunState.SUCCEEDED)
+    if stopped_at_checkpoint:
+        return Outcome(RunState.CANCELLED, reason="stopped after a checkpoint")
     if stop_mode is not None:
-        return Outcome(RunState.CANCELLED, reason=f"stopped ({stop_mode})")
-    if returncode == 0:
-        return Outcome(RunState.CANCELLED, reason="stopped (checkpoint)")
+        return Outcome(
+            RunState.CANCELLED, reason="stopped at once" if stop_mode == "now" else "stopped, no checkpoint"
+        )
     if reported is not None:
         failure = FailureClass(str(reported["failure_class"]))
         return Outcome(RunState.FAILED, failure, str(reported["reason"]))

@@ -30,3 +30,7 @@ lock:
 
 clean:
 	rm -rf .venv .cache
+
+bench-%:
+	@sh tools/environment.sh dev
+	@$(BIN)/python benchmarks/$(subst -,_,$*)/run.py

@@ -24,6 +24,7 @@ COMMANDS = (
     "resume",
     "receipt",
     "compare",
+    "dashboard",
     "sites",
     "prices",
     "accelerators",

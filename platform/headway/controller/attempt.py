@@ -52,6 +52,7 @@ class RunPlan:
     storage: str | None
     method: str
     budget: Decimal | None
+    shutdown_when_done: bool
     retries: dict[str, int]
 
     @classmethod
@@ -68,6 +69,7 @@ class RunPlan:
             storage=resolved["storage"],
             method=str(resolved["method"]),
             budget=Decimal(resolved["budget"]) if resolved.get("budget") else None,
+            shutdown_when_done=bool(resolved.get("shutdown_when_done")),
             retries={str(k): int(v) for k, v in resolved["retries"].items()},
         )
 

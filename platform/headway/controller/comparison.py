@@ -47,9 +47,10 @@ def compare_run(connection: Connection, settings: Settings, run_id: str) -> Comp
     figures = figures_of(settings)
     receipt = receipt_of(connection, run_id, figures)
     run = receipt.run
-    spec = JobSpec.model_validate(cast("dict[str, object]", run.spec["job"]))
-    if spec.workload is None or spec.workload.model is None:
+    job = cast("dict[str, dict[str, object]]", run.spec["job"])
+    if "model" not in job.get("workload", {}):
         raise UserError("compare.no_model", run=run.id)
+    spec = JobSpec.model_validate(job)
     planned = work_of(spec)
     kept = retained_progress(connection, run.id, run.state)
     if kept is None or not kept.samples:

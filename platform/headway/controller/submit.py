@@ -63,12 +63,19 @@ def check_program(entrypoint: str) -> None:
 
 
 def create_run(
-    settings: Settings, ledger: Ledger, spec: JobSpec, job_file: Path, extra: Sequence[str] = ()
+    settings: Settings,
+    ledger: Ledger,
+    spec: JobSpec,
+    job_file: Path,
+    extra: Sequence[str] = (),
+    *,
+    shutdown: bool = False,
 ) -> str:
     """Record a run as QUEUED; gives its id.
 
-    `extra` words are added to the entrypoint. Nothing is recorded when the machine can never hold the run,
-    a secret is not set, or the script does not exist.
+    `extra` words are added to the entrypoint; `shutdown` turns the machine off when the run has ended.
+    Nothing is recorded when the machine can never hold the run, a secret is not set, or the script does
+    not exist.
     """
     entrypoint = shlex.join([*shlex.split(spec.entrypoint), *extra])
     check_program(entrypoint)
@@ -90,6 +97,7 @@ def create_run(
         "workers": spec.workers,
         "cpus_per_worker": spec.needs.cpus_per_worker,
         "storage": storage,
+        "shutdown_when_done": shutdown,
         "method": method,
         "budget": None if spec.limits.budget is None else f"{spec.limits.budget.amount:f}",
         "retries": spec.retries.model_dump(exclude_unset=True, by_alias=True),

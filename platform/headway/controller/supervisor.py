@@ -7,6 +7,7 @@ every few seconds; when it dies, its children die with it and the next command c
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -28,6 +29,7 @@ from headway.runs.store import Ledger, Recorder, append_events, now_microseconds
 from headway.settings import Settings
 
 WAIT_SECONDS = 0.5
+SHUTDOWN = ("shutdown", "-h", "+1")
 
 
 class Supervisor:
@@ -86,6 +88,9 @@ class Supervisor:
         failure = outcome.failure.value if outcome.failure else None
         body = {"to": outcome.state.value, "reason": outcome.reason, "failure_class": failure}
         self.ledger.append([self.event(EventKind.RUN_STATE, body)])
+        if self.plan.shutdown_when_done and not self.ended_from_outside:
+            # The run is on record; what still runs on the machine was agreed to end with it.
+            subprocess.run(SHUTDOWN, check=False)
 
     def _attempt(self) -> Outcome:
         self.number += 1

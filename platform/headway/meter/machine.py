@@ -12,8 +12,6 @@ import platform
 import shutil
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +19,8 @@ from pathlib import Path
 import psutil
 
 from headway.meter.energy import POWERCAP, RaplZones
+from headway.meter.imds import endpoint, instance
 
-IMDS = "http://169.254.169.254"
 _CPU_FLAGS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16", "amx_int8")
 _TORCH_PROBE = (
     "import json, torch; print(json.dumps({'version': torch.__version__, 'cuda': torch.cuda.is_available(),"
@@ -135,25 +133,13 @@ def _rapl() -> Finding:
     return Finding("rapl", False, "the counter needs root to be read: joules are modelled, and say so")
 
 
-def _imds(vendor: Path = Path("/sys/class/dmi/id/sys_vendor")) -> Finding:
-    try:
-        maker = vendor.read_text(encoding="ascii", errors="replace").strip()
-    except OSError:
-        maker = "unknown"
-    if maker != "Amazon EC2":
-        return Finding("imds", False, f"not EC2 (machine by {maker})")
-    try:
-        ask = urllib.request.Request(  # noqa: S310 - a fixed link-local address
-            f"{IMDS}/latest/api/token", method="PUT", headers={"X-aws-ec2-metadata-token-ttl-seconds": "60"}
-        )
-        with urllib.request.urlopen(ask, timeout=1) as answer:  # noqa: S310 - as above
-            token = answer.read().decode()
-        header = {"X-aws-ec2-metadata-token": token}
-        ask = urllib.request.Request(f"{IMDS}/latest/meta-data/instance-type", headers=header)  # noqa: S310 - as above
-        with urllib.request.urlopen(ask, timeout=1) as answer:  # noqa: S310 - as above
-            return Finding("imds", True, answer.read().decode())
-    except (urllib.error.URLError, OSError) as error:
-        return Finding("imds", None, f"EC2, but the metadata service does not answer: {error}")
+def _imds() -> Finding:
+    if endpoint() is None:
+        return Finding("imds", False, "not EC2")
+    found = instance()
+    if found is None:
+        return Finding("imds", None, "EC2, but the metadata service does not answer")
+    return Finding("imds", True, f"{found.instance_type}, {found.lifecycle}, {found.region} {found.zone_id}")
 
 
 def examine(home: Path) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""PURE. Where a reader is in the dashboard: the whole of it stands in the address, so that a link restores it."""
+"""PURE. Where a reader is in the dashboard: all of it stands in the address, so that a link restores it."""
 
 from __future__ import annotations
 
@@ -47,5 +47,5 @@ class Place:
 
     def to(self, **changes: str | int) -> str:
         """The address of a place that differs from this one by `changes`."""
-        there = replace(self, **changes)  # pyright: ignore[reportArgumentType] - the names are this class's own
+        there = replace(self, **changes)
         return "?" + urlencode({name: value for name, value in asdict(there).items() if value not in {"", 1}})

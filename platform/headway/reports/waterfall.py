@@ -1,4 +1,4 @@
-"""PURE. A run's cost as a waterfall, from its parts to its total: a Vega-Lite chart, and what it says in words."""
+"""PURE. A run's cost as a waterfall, from its parts to its total: a Vega-Lite chart and its words."""
 
 from __future__ import annotations
 

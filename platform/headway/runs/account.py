@@ -77,12 +77,12 @@ def tariff_from(document: Mapping[str, Any]) -> Tariff:
     """The tariff that `tariff_document` wrote."""
     rates = [
         Rate(
-            **{
-                **row,
-                "metric": Metric(row["metric"]),
-                "integers_per_unit": Decimal(row["integers_per_unit"]),
-                "factor": Decimal(row["factor"]),
-            }
+            Metric(row["metric"]),
+            str(row["category"]),
+            str(row["offering_key"]),
+            str(row["unit"]),
+            Decimal(row["integers_per_unit"]),
+            Decimal(row["factor"]),
         )
         for row in document["rates"]
     ]

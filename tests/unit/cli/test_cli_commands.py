@@ -18,19 +18,6 @@ from headway.runs.store import Ledger
 READING = [["ls"], ["show", "tiny"], ["receipt", "tiny"], ["receipt", "tiny", "--verify"], ["config"]]
 
 
-@pytest.fixture
-def headway(home, monkeypatch, capfd):
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["headway", *words])
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as stop:
-            module.main()
-        out, err = capfd.readouterr()
-        return stop.value.code, out, err
-
-    return call
-
-
 def test_help_lists_every_command_with_a_line(headway):
     code, out, _err = headway("--help")
     assert code == 0

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from headway.meter import machine
+from headway.meter import imds, machine
 
 NAMES = [
     "python",
@@ -103,13 +103,14 @@ def test_the_metadata_service_is_asked_on_ec2_only(monkeypatch, tmp_path):
         asked.append(request.full_url)
         raise OSError("no route")
 
-    monkeypatch.setattr(machine.urllib.request, "urlopen", refuse)
+    for name in ("AWS_EC2_METADATA_DISABLED", "AWS_EC2_METADATA_SERVICE_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(imds.urllib.request, "urlopen", refuse)
     vendor = tmp_path / "vendor"
-    assert machine._imds(vendor).ok is False
+    assert imds.instance(vendor) is None
     vendor.write_text("QEMU\n")
-    assert machine._imds(vendor).ok is False
+    assert imds.instance(vendor) is None
     assert asked == []
     vendor.write_text("Amazon EC2\n")
-    finding = machine._imds(vendor)
-    assert finding.ok is None
-    assert asked == [f"{machine.IMDS}/latest/api/token"]
+    assert imds.instance(vendor) is None
+    assert asked == [f"{imds.ENDPOINT}/latest/api/token"]

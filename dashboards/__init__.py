@@ -1,0 +1,1 @@
+"""The dashboard: started by `headway dashboard` as a process of its own."""

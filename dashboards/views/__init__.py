@@ -1,0 +1,1 @@
+"""One module per page; each draws a view model and computes nothing."""

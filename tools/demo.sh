@@ -16,5 +16,6 @@ echo
 echo "The same run elsewhere (headway compare $run):"
 $headway compare "$run"
 echo
+echo "As a page, in English or French:  .venv/bin/headway dashboard"
 echo "Next:  .venv/bin/headway show $run     .venv/bin/headway logs $run"
 echo "       .venv/bin/headway run jobs/minilm-docs.yaml --set workload.method=lora"

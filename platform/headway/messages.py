@@ -42,13 +42,13 @@ def _flatten(prefix: str, table: dict[str, object]) -> list[tuple[str, str]]:
 
 
 def language() -> str:
-    """The reader's language: HEADWAY_LANG, else the locale's, else English."""
-    for variable in ("HEADWAY_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
-        value = os.environ.get(variable, "")
-        if value:
-            name = value[:2].lower()
-            return name if name in languages() else FALLBACK
-    return FALLBACK
+    """The command line's language: HEADWAY_LANG, else English.
+
+    The locale is not asked: only what managers read is complete in other languages, and half a sentence in
+    each would serve nobody. The dashboard has a switch of its own.
+    """
+    name = os.environ.get("HEADWAY_LANG", "")[:2].lower()
+    return name if name in languages() else FALLBACK
 
 
 def find(message: str, /, **values: object) -> str | None:

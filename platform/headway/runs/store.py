@@ -133,13 +133,10 @@ def append_events(connection: Connection, events: Iterable[Event]) -> int:
 def _prepare_sqlite(engine: Engine) -> None:
     def on_connect(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None  # we say BEGIN ourselves: the driver would do it too late
-        for pragma in (
-            f"busy_timeout={BUSY_MILLISECONDS}",
-            "journal_mode=WAL",
-            "synchronous=FULL",
-            "foreign_keys=ON",
-        ):
-            connection.execute(f"PRAGMA {pragma}")
+        connection.execute(f"PRAGMA busy_timeout={BUSY_MILLISECONDS}")
+        _use_wal(connection)
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA foreign_keys=ON")
 
     def on_begin(connection: Connection) -> None:
         writing = bool(connection.get_execution_options().get("headway_write"))
@@ -147,6 +144,21 @@ def _prepare_sqlite(engine: Engine) -> None:
 
     event.listen(engine, "connect", on_connect)
     event.listen(engine, "begin", on_begin)
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch to WAL; while another process does so for a new file, SQLite does not wait, so we do."""
+    deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
+    while True:
+        try:
+            if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
 
 
 class Recorder:

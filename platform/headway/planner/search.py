@@ -97,6 +97,9 @@ def _within_limits(offering: Offering, found: Sequence[Prediction], limits: Limi
         values: dict[str, object] = {"seconds": best.seconds.expected, "deadline": deadline}
         return Rival(offering, Verdict.TOO_SLOW, best, "plan.too_slow", values)
     cheapest = min(timely, key=lambda item: (item.cost or Decimal(0), item.seconds.expected))
+    if limits.budget is not None and limits.budget_currency != offering.currency:
+        values = {"budget": limits.budget_currency, "currency": offering.currency}
+        return Rival(offering, Verdict.UNSUITED, cheapest, "plan.budget_currency", values)
     same_money = limits.budget is not None and limits.budget_currency == offering.currency
     if same_money and (cheapest.cost or Decimal(0)) > (limits.budget or Decimal(0)):
         values = {"cost": cheapest.cost, "budget": limits.budget, "currency": offering.currency}

@@ -141,6 +141,7 @@ def test_a_plan_does_not_depend_on_the_order_of_the_offerings(found):
         ({"memory_bytes": 1 << 30}, {}, Verdict.TOO_SMALL, "plan.too_small"),
         ({}, {"deadline_seconds": 60.0}, Verdict.TOO_SLOW, "plan.too_slow"),
         ({}, {"budget": Decimal(1), "budget_currency": "USD"}, Verdict.OVER_BUDGET, "plan.over_budget"),
+        ({}, {"budget": Decimal(9), "budget_currency": "EUR"}, Verdict.UNSUITED, "plan.budget_currency"),
         ({}, {"sensitivity": "restricted"}, Verdict.FORBIDDEN, "plan.too_sensitive"),
         ({}, {"sites": ("other",)}, Verdict.FORBIDDEN, "plan.site_not_allowed"),
         ({"peak_flops": {"fp16": 1e14}}, {}, Verdict.UNSUITED, "plan.no_precision"),

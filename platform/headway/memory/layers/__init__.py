@@ -1,0 +1,1 @@
+"""The operations that the techniques put into a model (torch)."""

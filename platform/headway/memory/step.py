@@ -1,0 +1,127 @@
+"""One optimizer step as a recipe says: micro-batches, precision, exchange of gradients, update."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from headway.memory.apply import Applied, apply_recipe
+from headway.memory.optimizers import InBackward, InHostMemory, MakeOptimizer
+from headway.memory.recipe import Recipe
+from headway.memory.sharding import distribute, sharded_optimizer
+
+LossOf = Callable[[nn.Module, Any], Tensor]
+_TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+class Step:
+    """A model, its optimizer and how a batch goes through them.
+
+    `applied` says what the recipe changed in the model.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        make: MakeOptimizer,
+        recipe: Recipe,
+        *,
+        workers_in_node: int | None = None,
+        applied: Applied | None = None,
+    ) -> None:
+        """Apply the recipe (unless it is `applied` already); `make` makes an optimizer for parameters.
+
+        Raises:
+            UserError: the recipe contradicts itself.
+        """
+        self.recipe = recipe
+        self.applied: Applied = applied or apply_recipe(model, recipe)
+        self.model = distribute(model, recipe, workers_in_node=workers_in_node)
+        trained = [p for p in self.model.parameters() if p.requires_grad]
+        self.optimizer: Any = _optimizer(self.model, trained, make, recipe)
+        self._device = trained[0].device.type
+        self._scaler = torch.amp.GradScaler(self._device, enabled=self._scales())
+
+    def _scales(self) -> bool:
+        return self.recipe.precision == "fp16" and self._device != "cpu"
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        """The recipe's precision for a forward pass; FSDP casts by itself."""
+        dtype = _TYPES.get(self.recipe.precision)
+        if dtype is None or self.recipe.sharding in {"fsdp", "hsdp"}:
+            return nullcontext()
+        return torch.autocast(self._device, dtype=dtype)
+
+    def backward(self, batch: Any, loss_of: LossOf) -> Tensor:  # noqa: ANN401 - the user's own type
+        """Gradients of a batch (this worker's share), part by part; gives the mean loss, detached.
+
+        `loss_of(model, part)` is a mean over the part's samples. Gradients are exchanged with the last part.
+        """
+        parts = list(split(batch, self.recipe.micro_batch))
+        whole = sum(size for size, _part in parts)
+        total: Tensor | None = None
+        for index, (size, part) in enumerate(parts):
+            with self._exchange(last=index == len(parts) - 1), self.autocast():
+                loss = loss_of(self.model, part) * (size / whole)
+                self._scaler.scale(loss).backward()
+            found = loss.detach()
+            total = found if total is None else total + found
+        assert total is not None
+        return total
+
+    def __call__(self, batch: Any, loss_of: LossOf) -> Tensor:  # noqa: ANN401 - the user's own type
+        """A whole step; gives the mean loss over this worker's samples."""
+        loss = self.backward(batch, loss_of)
+        if self._scales():
+            self._scaler.step(self.optimizer)
+            self._scaler.update()
+        else:
+            self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return loss
+
+    def _exchange(self, *, last: bool) -> AbstractContextManager[Any]:
+        if self.recipe.sharding in {"ddp", "zero1"} and not last:
+            return cast("Any", self.model).no_sync()
+        if self.recipe.sharding in {"fsdp", "hsdp"}:
+            cast("Any", self.model).set_requires_gradient_sync(last)
+        return nullcontext()
+
+
+def _optimizer(model: nn.Module, trained: list[nn.Parameter], make: MakeOptimizer, recipe: Recipe) -> object:
+    if recipe.optimizer == "in_backward":
+        return InBackward(trained, make)
+    if recipe.optimizer == "offload":
+        return InHostMemory(trained, make)
+    if recipe.sharding == "zero1":
+        return sharded_optimizer(model, make)
+    return make(trained)
+
+
+def split(batch: Any, size: int) -> Iterator[tuple[int, Any]]:  # noqa: ANN401 - the user's own type
+    """A batch in parts of `size` samples, with each part's number: tensors, mappings, tuples of tensors."""
+    if isinstance(batch, Tensor):
+        for part in batch.split(size):
+            yield part.shape[0], part
+    elif isinstance(batch, Mapping):
+        named = cast("Mapping[str, Any]", batch)
+        samples = next(value.shape[0] for value in named.values() if isinstance(value, Tensor))
+        for first in range(0, samples, size):
+            part = {key: _cut(value, first, size, samples) for key, value in named.items()}
+            yield min(size, samples - first), part
+    else:
+        items = cast("tuple[Any, ...]", batch)
+        samples = next(value.shape[0] for value in items if isinstance(value, Tensor))
+        for first in range(0, samples, size):
+            yield min(size, samples - first), type(items)(_cut(item, first, size, samples) for item in items)
+
+
+def _cut(value: object, first: int, size: int, samples: int) -> object:
+    """A tensor of all samples is cut; anything else goes with every part."""
+    if isinstance(value, Tensor) and value.dim() > 0 and value.shape[0] == samples:
+        return value[first : first + size]
+    return value

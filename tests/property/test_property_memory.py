@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from headway.errors import UserError
-from headway.memory.apply import apply_recipe
+from headway.memory.applied import apply_recipe
 from headway.memory.injection import with_shared_masks
 from headway.memory.layers.attention import chunked_attention
 from headway.memory.layers.deferred import Deferred

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import time
@@ -51,6 +52,7 @@ class RunPlan:
     cpus_per_worker: int
     storage: str | None
     method: str
+    recipe: str | None
     budget: Decimal | None
     shutdown_when_done: bool
     retries: dict[str, int]
@@ -68,6 +70,7 @@ class RunPlan:
             cpus_per_worker=int(resolved["cpus_per_worker"]),
             storage=resolved["storage"],
             method=str(resolved["method"]),
+            recipe=None if resolved.get("recipe") is None else json.dumps(resolved["recipe"]),
             budget=Decimal(resolved["budget"]) if resolved.get("budget") else None,
             shutdown_when_done=bool(resolved.get("shutdown_when_done")),
             retries={str(k): int(v) for k, v in resolved["retries"].items()},
@@ -114,6 +117,7 @@ class Attempt:
             storage=storage,
             lease_epoch=lease_epoch,
             method=self.plan.method,
+            recipe=self.plan.recipe,
             ray_address=supervisor.settings.get("ray_address"),
         )
         self.spool = SpoolReader(self.launch.spool)

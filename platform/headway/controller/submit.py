@@ -16,6 +16,7 @@ from typing import cast
 from headway.catalog.types import HereFigures
 from headway.controller.cores import check_devices_and_memory, check_fits
 from headway.controller.figures import figures_of
+from headway.controller.recipes import recipe_of_job
 from headway.errors import StateError, UserError
 from headway.runs import queries
 from headway.runs.events import EventKind
@@ -88,6 +89,7 @@ def create_run(
     if missing:
         raise UserError("submit.no_secret", names=", ".join(missing))
     storage = _storage(spec.storage)
+    recipe = recipe_of_job(spec)
     method = spec.workload.method.kind if spec.workload is not None else "full"
     resolved: dict[str, object] = {
         "entrypoint": entrypoint,
@@ -99,6 +101,7 @@ def create_run(
         "storage": storage,
         "shutdown_when_done": shutdown,
         "method": method,
+        "recipe": None if recipe is None else recipe.to_data(),
         "budget": None if spec.limits.budget is None else f"{spec.limits.budget.amount:f}",
         "retries": spec.retries.model_dump(exclude_unset=True, by_alias=True),
     }

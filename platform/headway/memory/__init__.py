@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import nn
 
-    from headway.memory.apply import Applied
+    from headway.memory.applied import Applied
     from headway.memory.recipe import Recipe
 
 
 def apply(model: nn.Module, recipe: Recipe) -> Applied:
-    """Change a model, in place, as a recipe says; see `headway.memory.apply.apply_recipe`.
+    """Change a model, in place, as a recipe says; see `headway.memory.applied.apply_recipe`.
 
     Raises:
         UserError: the recipe contradicts itself or names what does not exist.
     """
-    from headway.memory.apply import apply_recipe
+    from headway.memory.applied import apply_recipe
 
     return apply_recipe(model, recipe)

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headway.memory.apply import Applied, apply_recipe, calls_of
+from headway.memory.applied import Applied, apply_recipe, calls_of
 from headway.memory.identity import differences
 from headway.memory.injection import with_shared_masks
 from headway.memory.recipe import Recipe

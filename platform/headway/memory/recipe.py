@@ -41,7 +41,7 @@ class Recipe:
     - `optimizer`: `in_backward` steps each parameter when its gradient is complete; `offload` keeps the
       optimizer's state in host memory;
     - `gradients`: how DDP exchanges them; all but `plain` are lossy;
-    - `micro_batch` samples at once on a device, `accumulation` of them a step;
+    - `micro_batch` samples at once on a device (None: a worker's whole share), `accumulation` of them a step;
     - `allocator`: settings of PyTorch's caching allocator, such as ("expandable_segments", "True").
     """
 
@@ -53,7 +53,7 @@ class Recipe:
     offload_activations: bool = False
     gradients: GradientExchange = "plain"
     powersgd_rank: int = 4
-    micro_batch: int = 1
+    micro_batch: int | None = None
     accumulation: int = 1
     allocator: tuple[tuple[str, str], ...] = ()
 
@@ -91,6 +91,17 @@ def recipe_of(data: Mapping[str, object]) -> Recipe:
     for key in data:
         if key not in known:
             raise UserError("memory.no_such_key", key=key, known=", ".join(sorted(known)))
+    _refuse_bad_values(data)
+    values = dict(data)
+    if "recompute" in values:
+        values["recompute"] = tuple(_segment(item) for item in _items(values["recompute"], "recompute"))
+    for key in ("layers", "allocator"):
+        if key in values:
+            values[key] = tuple(_frozen(item) for item in _items(values[key], key))
+    return replace(Recipe(), **cast("dict[str, Any]", values))
+
+
+def _refuse_bad_values(data: Mapping[str, object]) -> None:
     choices: dict[str, tuple[str, ...]] = {
         "sharding": get_args(Sharding),
         "precision": get_args(Precision),
@@ -102,15 +113,10 @@ def recipe_of(data: Mapping[str, object]) -> Recipe:
             raise UserError("memory.bad_value", key=key, value=data[key], known=", ".join(allowed))
     for key in ("micro_batch", "accumulation", "powersgd_rank"):
         value = data.get(key, 1)
+        if key == "micro_batch" and value is None:
+            continue
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise UserError("memory.bad_value", key=key, value=value, known="1, 2, 3, …")
-    values = dict(data)
-    if "recompute" in values:
-        values["recompute"] = tuple(_segment(item) for item in _items(values["recompute"], "recompute"))
-    for key in ("layers", "allocator"):
-        if key in values:
-            values[key] = tuple(_frozen(item) for item in _items(values[key], key))
-    return replace(Recipe(), **cast("dict[str, Any]", values))
 
 
 def _items(value: object, key: str) -> list[object]:

@@ -88,5 +88,6 @@ def sharded_optimizer(model: nn.Module, make: MakeOptimizer) -> Optimizer:
     from torch.distributed.optim import ZeroRedundancyOptimizer
 
     trained = [p for p in model.parameters() if p.requires_grad]
-    sample = make([nn.Parameter(torch.zeros(1))])
-    return ZeroRedundancyOptimizer(trained, optimizer_class=type(sample), **sample.defaults)
+    # Any callable is taken for the class; it is given this worker's share.
+    share: Any = make
+    return ZeroRedundancyOptimizer(trained, optimizer_class=share)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
-from headway.memory.apply import Applied, apply_recipe
+from headway.memory.applied import Applied, apply_recipe
+from headway.memory.batch import FirstStep, Gauge, Room, agreed, check_first_step
 from headway.memory.optimizers import InBackward, InHostMemory, MakeOptimizer
 from headway.memory.recipe import Recipe
 from headway.memory.sharding import distribute, sharded_optimizer
+from headway.memory.step_state import load_whole_state, whole_state
 
 LossOf = Callable[[nn.Module, Any], Tensor]
 _TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -32,8 +36,12 @@ class Step:
         *,
         workers_in_node: int | None = None,
         applied: Applied | None = None,
+        room: Room | None = None,
     ) -> None:
         """Apply the recipe (unless it is `applied` already); `make` makes an optimizer for parameters.
+
+        With `room`, the micro-batch is agreed with the other workers, and lowered once if the first step
+        took more than there is.
 
         Raises:
             UserError: the recipe contradicts itself.
@@ -44,7 +52,26 @@ class Step:
         trained = [p for p in self.model.parameters() if p.requires_grad]
         self.optimizer: Any = _optimizer(self.model, trained, make, recipe)
         self._device = trained[0].device.type
+        self.first_step: FirstStep | None = None
+        self._gauge: Gauge | None = None
+        self._room = room
+        if room is not None and recipe.micro_batch is not None:
+            least = agreed(recipe.micro_batch, trained[0].device, least=True)
+            self.recipe = replace(recipe, micro_batch=least)
+            self._gauge = Gauge(trained[0].device)
         self._scaler = torch.amp.GradScaler(self._device, enabled=self._scales())
+
+    def state_dict(self) -> dict[str, Any]:
+        """Model, optimizer and loss scale; collective: every worker must call it, rank 0 has all of it."""
+        return {
+            **whole_state(self.model, self.optimizer, self.recipe),
+            "scaler": self._scaler.state_dict(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """What `state_dict` gave on rank 0, also of another number of workers."""
+        load_whole_state(self.model, self.optimizer, self.recipe, state)
+        self._scaler.load_state_dict(state["scaler"])
 
     def _scales(self) -> bool:
         return self.recipe.precision == "fp16" and self._device != "cpu"
@@ -82,7 +109,15 @@ class Step:
         else:
             self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
+        self._check_first_step(loss.device)
         return loss
+
+    def _check_first_step(self, device: torch.device) -> None:
+        if self._gauge is None or self._room is None or self.recipe.micro_batch is None:
+            return
+        self.first_step = check_first_step(self.recipe.micro_batch, self._gauge, self._room, device)
+        self._gauge = None
+        self.recipe = replace(self.recipe, micro_batch=self.first_step.after)
 
     def _exchange(self, *, last: bool) -> AbstractContextManager[Any]:
         if self.recipe.sharding in {"ddp", "zero1"} and not last:
@@ -102,21 +137,25 @@ def _optimizer(model: nn.Module, trained: list[nn.Parameter], make: MakeOptimize
     return make(trained)
 
 
-def split(batch: Any, size: int) -> Iterator[tuple[int, Any]]:  # noqa: ANN401 - the user's own type
-    """A batch in parts of `size` samples, with each part's number: tensors, mappings, tuples of tensors."""
+def split(batch: Any, size: int | None) -> Iterator[tuple[int, Any]]:  # noqa: ANN401 - the user's own type
+    """A batch in parts of `size` samples (None: whole), with each part's number.
+
+    A batch is a tensor, or a mapping or tuple of tensors and other things.
+    """
+    size = size or sys.maxsize
     if isinstance(batch, Tensor):
         for part in batch.split(size):
             yield part.shape[0], part
     elif isinstance(batch, Mapping):
         named = cast("Mapping[str, Any]", batch)
         samples = next(value.shape[0] for value in named.values() if isinstance(value, Tensor))
-        for first in range(0, samples, size):
+        for first in range(0, samples, min(size, samples)):
             part = {key: _cut(value, first, size, samples) for key, value in named.items()}
             yield min(size, samples - first), part
     else:
         items = cast("tuple[Any, ...]", batch)
         samples = next(value.shape[0] for value in items if isinstance(value, Tensor))
-        for first in range(0, samples, size):
+        for first in range(0, samples, min(size, samples)):
             yield min(size, samples - first), type(items)(_cut(item, first, size, samples) for item in items)
 
 

@@ -16,6 +16,7 @@ LEASE_EPOCH = "HEADWAY_LEASE_EPOCH"
 WORKERS = "HEADWAY_WORKERS"
 CPUS_PER_WORKER = "HEADWAY_CPUS_PER_WORKER"
 METHOD = "HEADWAY_METHOD"
+RECIPE = "HEADWAY_RECIPE"
 
 STOP_REQUEST = "stop"  # the file in the control folder that asks for a stop after a checkpoint
 
@@ -38,6 +39,7 @@ class Supervised:
     lease_epoch: int
     workers: int | None
     cpus_per_worker: int
+    recipe: str | None = None  # JSON; None means the script decides
 
     @classmethod
     def read(cls) -> Supervised:
@@ -56,4 +58,5 @@ class Supervised:
             lease_epoch=int(env.get(LEASE_EPOCH, "0")),
             workers=int(env[WORKERS]) if env.get(WORKERS) else None,
             cpus_per_worker=int(env.get(CPUS_PER_WORKER, "1")),
+            recipe=env.get(RECIPE) or None,
         )

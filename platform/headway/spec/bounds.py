@@ -47,6 +47,8 @@ BOUNDS: Final[dict[str, Bound]] = {
     "workload.method.rank": _bound(1, 8192, "rank"),
     "workload.method.alpha": _bound("0.001", 65536, "alpha"),
     "workload.method.targets": _bound(1, 64, "entries"),
+    "memory.recipe.recompute": _bound(1, 10_000, "blocks"),
+    "memory.recipe.powersgd_rank": _bound(1, 1024, "rank"),
     "needs.workers": _bound(1, 10_000, "workers"),
     "needs.gpus": _bound(0, 100_000, "GPUs"),
     "needs.cpus_per_worker": _bound(1, 1024, "cores"),

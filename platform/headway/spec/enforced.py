@@ -24,6 +24,8 @@ ENFORCED: Final = frozenset(
         "limits.budget",
         "workload.model",
         "workload.optimizer",
+        "workload.micro_batch",
+        "memory",
         "workload.samples",
         "workload.tokens",
         "workload.steps",

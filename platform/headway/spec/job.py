@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool
+from pydantic import BeforeValidator, Field, StrictBool
 
 from headway.spec.parts import Found, Part
 from headway.spec.quantities import (
@@ -20,6 +20,7 @@ from headway.spec.quantities import (
     money,
     within,
 )
+from headway.spec.recipe import RecipeSpec, recipe_or_preset
 from headway.spec.texts import (
     Command,
     Environment,
@@ -58,6 +59,12 @@ class Memory(Part):
     """Which memory techniques are allowed."""
 
     exact: StrictBool = True
+    recipe: Annotated[RecipeSpec, BeforeValidator(recipe_or_preset)] = RecipeSpec()
+
+    def conflicts(self) -> Iterator[Found]:
+        """A lossy technique needs a word."""
+        if self.exact and self.recipe.gradients != "plain":
+            yield Found(("recipe", "gradients"), "spec.lossy", {"value": self.recipe.gradients})
 
 
 class Data(Part):

@@ -17,18 +17,23 @@ Nothing here is collective except checkpoints: a step costs microseconds.
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from headway.memory.optimizers import MakeOptimizer
+from headway.memory.recipe import Recipe, recipe_of
+from headway.memory.step import Step
 from headway.runs.environment import Supervised
 from headway.runs.spool import SpoolWriter
 from headway.train import checkpoints
@@ -90,6 +95,29 @@ class Context:
         import ray.train.torch
 
         return ray.train.torch.prepare_model(model)
+
+    @property
+    def recipe(self) -> Recipe:
+        """The run's memory techniques: the job file's, else the script's `config["recipe"]`, else none."""
+        given = self._supervised.recipe
+        data = json.loads(given) if given else self.config.get("recipe") or {}
+        recipe = recipe_of(data)
+        if recipe.sharding == "none" and self.world_size > 1:
+            return replace(recipe, sharding="ddp")
+        return replace(recipe, sharding="none") if self.world_size == 1 else recipe
+
+    def optimize(self, model: torch.nn.Module, make: MakeOptimizer) -> Step:
+        """The model and its optimizer as the run's recipe says; `step(batch, loss_of)` is a whole step.
+
+        `make` makes the optimizer of parameters it is given. The step is tracked: checkpoints hold it.
+        """
+        step = Step(model.to(self.device), make, self.recipe)
+        if self.rank == 0:
+            for change in step.applied.changes:
+                for name, reason in change.unchanged:
+                    print(f"{change.technique} leaves {name or 'the model'} as it is: {reason}", flush=True)
+        self.track(step=step)
+        return step
 
     def dataset(self, name: str) -> Any:  # noqa: ANN401 - Ray Data's own iterator type
         """This worker's shard of a dataset that `run()` was given."""
@@ -212,9 +240,10 @@ class Context:
                 )
 
     def _save(self, folder: Path) -> str:
-        if self.rank == 0:
-            for name, thing in self._tracked.items():
-                torch.save(_bare(thing).state_dict(), folder / f"{name}.pt")
+        for name, thing in self._tracked.items():
+            state = _bare(thing).state_dict()  # a sharded state is gathered: all workers take part
+            if self.rank == 0:
+                torch.save(state, folder / f"{name}.pt")
         torch.save(self._own_state(), folder / f"rank-{self.rank}.pt")
         manifest = checkpoints.Manifest(
             run_id=self._supervised.run_id or "",

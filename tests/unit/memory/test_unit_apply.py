@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from headway.memory import apply
-from headway.memory.apply import calls_of
+from headway.memory.applied import calls_of
 from headway.memory.blocks import blocks_of
 from headway.memory.identity import differences
 from headway.memory.optimizers import InBackward, InHostMemory

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from headway.memory.apply import Applied, apply_recipe
+from headway.memory.applied import Applied, apply_recipe
 from headway.memory.gate import check
 from headway.memory.recipe import Recipe, Segment, uniform
 from headway.memory.registry import LAYERS, LEAN_LAYERS

@@ -48,6 +48,7 @@ class Launch:
     storage: Path
     lease_epoch: int
     method: str
+    recipe: str | None
     ray_address: str = ""
 
     @property
@@ -101,6 +102,7 @@ def driver_environment(launch: Launch, base: Mapping[str, str]) -> dict[str, str
         environment.WORKERS: str(launch.workers),
         environment.CPUS_PER_WORKER: str(launch.cpus_per_worker),
         environment.METHOD: launch.method,
+        **({} if launch.recipe is None else {environment.RECIPE: launch.recipe}),
         "PYTHONUNBUFFERED": "1",
         "RAY_TRAIN_CALLBACKS": "headway.train.ray_callback.ReportSpool",
         "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": base.get("RAY_TRAIN_HEALTH_CHECK_INTERVAL_S", "0.2"),

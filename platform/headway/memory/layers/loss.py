@@ -16,9 +16,11 @@ import torch.nn.functional as F  # noqa: N812 - torch's own custom
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from headway.errors import UserError
 from headway.memory.layers.deferred import Deferred
 
 LEAST_ROWS = 32
+WORDS = 8192
 
 
 class Logits(Deferred):
@@ -141,20 +143,31 @@ class ChunkedLoss(torch.autograd.Function):
                 part = slice(first, first + rows)
                 chunk = (hidden[part].to(inner), target[part], seen[part])
                 loss += _one_chunk(chunk, across, bias, share, grads, part)
-        ctx.save_for_backward(*(grad for grad in grads if grad is not None))
-        ctx.present = [grad is not None for grad in grads]
-        ctx.types = (hidden.dtype, weight.dtype, None if bias is None else bias.dtype)
+        # fp16 gradients wait for the loss's scale in fp32.
+        narrow = inner != torch.float16
+        types = (hidden.dtype, weight.dtype, None if bias is None else bias.dtype)
+        ctx.types = types
+        ctx.grads = [
+            grad if grad is None or not narrow else grad.to(dtype)
+            for grad, dtype in zip(grads, types, strict=True)
+        ]
         return loss
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401 - torch's context  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The gradients of the forward pass, scaled."""
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The gradients of the forward pass, scaled in place: there is one backward pass only.
+
+        Raises:
+            UserError: it is the second.
+        """
+        if ctx.grads is None:
+            raise UserError("memory.loss_twice")
         (scale,) = grads
-        kept = iter(ctx.saved_tensors)
+        kept, ctx.grads = ctx.grads, None
         found = [
-            (next(kept) * scale).to(dtype) if present else None
-            for present, dtype in zip(ctx.present, ctx.types, strict=True)
+            None if grad is None else grad.mul_(scale).to(dtype)
+            for grad, dtype in zip(kept, ctx.types, strict=True)
         ]
         return (*found, None, None)
 
@@ -202,7 +215,10 @@ def _one_chunk(
     if grads[0] is not None:
         grads[0][part] = inner @ across
     if grads[1] is not None:
-        grads[1].add_(inner.t() @ hidden)
+        # Words by parts: the product of all of them would be as large as the gradient itself.
+        for words in range(0, inner.shape[1], WORDS):
+            some = slice(words, words + WORDS)
+            grads[1][some].add_(inner[:, some].t() @ hidden)
     return loss
 
 

@@ -2,7 +2,7 @@
 
 Runs as `headway run jobs/bert-tiny.yaml`, as plain `python jobs/pretrain.py --config bert-tiny`, and by `ray
 job submit`. The text is the standard library's own topics (465 kB), or `--data`: a .txt file or a folder of
-them; its tokenizer (byte-pair encoding) is learned from it. The run's memory recipe, if it has one, is applied.
+them; its tokenizer (byte-pair encoding) is learned from it. The run's memory recipe is applied.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ def blocks(tokenizer: str, documents: list[str], length: int) -> torch.Tensor:
     body = length - 2
     rows = [[FIRST, *ids[start : start + body], LAST] for start in range(0, len(ids) - body + 1, body)]
     if len(rows) < 2 * HELD_OUT_EVERY:
-        raise SystemExit(f"the text fills {len(rows)} blocks of {length} tokens: too few to train and to evaluate")
+        raise SystemExit(
+            f"the text fills {len(rows)} blocks of {length} tokens: too few to train and to evaluate"
+        )
     return torch.tensor(rows)
 
 
@@ -96,7 +98,9 @@ def build(name: str, length: int) -> torch.nn.Module:
 def model_and_batch(name: str = "bert-tiny", samples: int = 4, length: int = 32):
     """For `workload.model.factory`: the model, and an example batch."""
     masked = SIZES[name][0] in {"bert", "roberta"}
-    ids = torch.randint(len(SPECIAL), TINY_VOCABULARY, (samples, length), generator=torch.Generator().manual_seed(0))
+    ids = torch.randint(
+        len(SPECIAL), TINY_VOCABULARY, (samples, length), generator=torch.Generator().manual_seed(0)
+    )
     return build(name, length), inputs_of(ids, masked, torch.Generator().manual_seed(1))
 
 

@@ -50,8 +50,8 @@ def decoder(attention: str, layers: int = LAYERS) -> nn.Module:
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config = LlamaConfig(
-        num_hidden_layers=layers, hidden_size=HIDDEN, num_attention_heads=HEADS, num_key_value_heads=HEADS // 4,
-        intermediate_size=7 * HIDDEN // 2, vocab_size=VOCABULARY, max_position_embeddings=8192,
+        num_hidden_layers=layers, hidden_size=HIDDEN, num_attention_heads=HEADS,
+        num_key_value_heads=HEADS // 4, intermediate_size=7 * HIDDEN // 2, vocab_size=VOCABULARY, max_position_embeddings=8192,
     )  # fmt: skip
     with bfloat16():
         return LlamaForCausalLM._from_config(config, attn_implementation=attention).train()
@@ -109,8 +109,8 @@ def _partition(family: str, length: int, budget: float) -> tuple[float, int]:
         with bfloat16():
             x = torch.randn(SAMPLES, length, HIDDEN, requires_grad=True)
         compiled = aot_module_simplified(
-            _Alone(block, bool(more)), (x, *more), fw_compiler=partial(keep, "forward"), bw_compiler=partial(keep, "backward"),
-            partition_fn=min_cut_rematerialization_partition,
+            _Alone(block, bool(more)), (x, *more),
+            fw_compiler=partial(keep, "forward"), bw_compiler=partial(keep, "backward"), partition_fn=min_cut_rematerialization_partition,
         )  # fmt: skip
         compiled(x, *more)[0].sum().backward()
     forward, backward = graphs["forward"].graph, graphs["backward"].graph
@@ -164,15 +164,3 @@ def _block_of(model: Any, family: str, length: int) -> tuple[nn.Module, tuple[Te
 
 LEAN = Recipe(layers=LEAN_LAYERS)
 POLICY = Recipe(recompute=uniform("matmul+attention"))
-
-if __name__ == "__main__":
-    for family, build in (("encoder", encoder), ("decoder", decoder)):
-        for length in LENGTHS:
-            row = {
-                "ours": kept(lambda: build("sdpa"), LEAN, length),
-                "eager": kept(lambda: build("eager"), Recipe(), length),
-                "fused attention": kept(lambda: build("sdpa"), Recipe(), length),
-                "SAC": kept(lambda: build("sdpa"), POLICY, length),
-                "compile": partitioned(family, length),
-            }
-            print(family, length, row)

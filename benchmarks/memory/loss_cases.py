@@ -1,11 +1,11 @@
-"""The peak of the loss head: vocabulary Linear and cross-entropy, forward and backward, on the real CPU allocator."""
+"""The peak of the loss head, Linear and cross-entropy, both passes, on the real CPU allocator."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812 - torch's own custom
 from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
 
@@ -61,7 +61,9 @@ def measure(vocabulary: int, dtype: torch.dtype) -> dict[str, int | None]:
 
     found["eager"] = without_gradient(plain, plain)
     found["ours"] = without_gradient(lean, lean)
-    found["torch linear_cross_entropy"] = without_gradient(stock, torchs) if hasattr(nn, "LinearCrossEntropyOptions") else None
+    found["torch linear_cross_entropy"] = (
+        without_gradient(stock, torchs) if hasattr(nn, "LinearCrossEntropyOptions") else None
+    )
     found["Liger-Kernel"] = _liger(vocabulary, dtype)
     return found
 
@@ -84,4 +86,11 @@ if __name__ == "__main__":
         for dtype in (torch.float32,):
             found = measure(vocabulary, dtype)
             eager = found["eager"]
-            print(vocabulary, dtype, {name: value and f"{value / 2**20:.1f} MiB {100 * value / eager:.1f} %" for name, value in found.items()})
+            print(
+                vocabulary,
+                dtype,
+                {
+                    name: value and f"{value / 2**20:.1f} MiB {100 * value / eager:.1f} %"
+                    for name, value in found.items()
+                },
+            )

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as multiprocessing
-from torch import Tensor, nn
+from torch import Tensor, multiprocessing, nn
 
 from headway.memory.recipe import Recipe
 from headway.memory.step import Step
@@ -82,6 +81,6 @@ if __name__ == "__main__":
     plain = measured["plain"]["bytes_per_step"]
     for name, item in measured.items():
         losses = item["losses"]
-        print(
-            f"{name:14} {item['bytes_per_step']:14,.0f} B/step  {plain / item['bytes_per_step']:7.2f}x  loss {losses[0]:.4f} {losses[4]:.4f} {losses[12]:.4f} {losses[-1]:.4f}"
-        )
+        curve = " ".join(f"{losses[at]:.4f}" for at in (0, 4, 12, -1))
+        size = item["bytes_per_step"]
+        print(f"{name:14} {size:14,.0f} B/step  {plain / size:7.2f}x  loss {curve}")

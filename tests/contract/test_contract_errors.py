@@ -124,7 +124,16 @@ def test_every_family_of_messages_the_code_builds_is_known_here():
         if isinstance(argument, ast.JoinedStr) and isinstance(argument.values[0], ast.Constant)
     }
     known = {"units.bad_", "state.", "config.", "ls.", "show.", "cli.", "waste.", "doctor.", "receipt."}
-    known |= {"plan.", "verdict.", "prices.", "accelerators.", "sites.", "compare.", "init."}
+    known |= {
+        "plan.",
+        "verdict.",
+        "prices.",
+        "accelerators.",
+        "sites.",
+        "compare.",
+        "init.",
+        "techniques.head_",
+    }
     assert families <= known | {"hint.", "method.", "metric.", "unit."}, "add its members to the test below"
 
 
@@ -140,6 +149,7 @@ def test_every_family_of_messages_the_code_builds_is_known_here():
         *(f"show.{name}" for name in ("attempt", "state", "started", "ended", "checkpoint")),
         *(f"receipt.{name}" for name in ("compute", "energy")),
         *(f"method.{name}" for name in ("allocation", "rapl", "model", "procfs")),
+        *(f"techniques.head_{name}" for name in ("name", "kind", "exact", "saves", "costs")),
         *(f"unit.{name}" for name in ("core-hour", "kWh")),
         *(f"doctor.{name}" for name in ("yes", "no", "unknown")),
         *(f"init.{kind}" for kind in ("headway", "ray-train", "plain")),

@@ -16,6 +16,9 @@ from headway.messages import text
 COMMANDS = (
     "init",
     "plan",
+    "profile",
+    "gate",
+    "techniques",
     "run",
     "ls",
     "show",

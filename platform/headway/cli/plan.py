@@ -23,12 +23,14 @@ def command(job: Path, overrides: tuple[str, ...], output: str) -> int:
     """Plan a job file; exit code 5 when nothing meets its limits."""
     from headway.controller.planning import plan_job
     from headway.controller.samples import resolve_job
+    from headway.controller.tracing import folder_of
     from headway.reports.plan import plan_document
     from headway.settings import Settings
     from headway.spec.files import load_job
 
-    loaded = load_job(resolve_job(job), overrides)
-    planned = plan_job(Settings.load(), loaded.spec)
+    path = resolve_job(job)
+    loaded = load_job(path, overrides)
+    planned = plan_job(Settings.load(), loaded.spec, folder_of(loaded.spec, path))
     provenance = {
         "snapshot_sha256": planned.snapshot_sha,
         "snapshot_date": planned.snapshot_date,

@@ -12,6 +12,7 @@ from headway.cli.render import say
 from headway.messages import text
 
 if TYPE_CHECKING:
+    from headway.profile.gated import Gated
     from headway.settings import Settings
     from headway.spec.job import JobSpec
 
@@ -41,8 +42,10 @@ def command(
             say(text("run.not_enforced", keys=", ".join(ignored)))
         if shutdown:
             _confirm_shutdown(where.settings, yes=yes)
-        _say_plan(where.settings, loaded.spec)
-        run_id = create_run(where.settings, where.ledger, loaded.spec, job, arguments, shutdown=shutdown)
+        _say_plan(where.settings, loaded.spec, job)
+        run_id = create_run(
+            where.settings, where.ledger, loaded.spec, job, arguments, shutdown=shutdown, tell=_say_gate
+        )
         start_supervisor(where.settings, run_id)
         if detach:
             click.echo(run_id)
@@ -54,16 +57,23 @@ def command(
         conclude(where, watch(where, run_id))
 
 
-def _say_plan(settings: Settings, spec: JobSpec) -> None:
+def _say_gate(found: Gated) -> None:
+    from headway.cli.gate import verdict
+
+    say(verdict(found))
+
+
+def _say_plan(settings: Settings, spec: JobSpec, job: Path) -> None:
     """What the run should take here, before it starts, where the job file says what is trained."""
     if spec.workload is None or spec.workload.model is None:
         return
     from headway.controller.planning import plan_job
+    from headway.controller.tracing import folder_of
     from headway.errors import UserError
     from headway.reports.plan import plan_rows
 
     try:
-        planned = plan_job(settings, spec)
+        planned = plan_job(settings, spec, folder_of(spec, job))
     except UserError as error:
         say(text("run.no_plan", reason=error))
         return

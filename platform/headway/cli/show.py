@@ -89,6 +89,29 @@ def _table(live: Live, document: dict[str, Any]) -> str:
         live_line(live, with_bar=False),
         *([text("show.reason", reason=document["reason"])] if document["reason"] else []),
         text("show.entrypoint", entrypoint=resolved["entrypoint"], workdir=resolved["workdir"]),
+        *_recipe(resolved),
         columns([head, *rows]),
     ]
     return "\n".join(lines)
+
+
+def _recipe(resolved: dict[str, Any]) -> list[str]:
+    """The memory recipe and what the gate found, where the run has one."""
+    recipe, gate = resolved.get("recipe"), resolved.get("gate")
+    if not recipe:
+        return []
+    said = ", ".join(f"{key} {_words(value)}" for key, value in recipe.items())
+    lines = [text("show.recipe", recipe=said)]
+    if gate:
+        difference = gate["worst_difference"]
+        shown = "-" if difference is None else f"{difference:.1e}"
+        lines.append(text("show.gate", count=gate["compared_parameters"], difference=shown))
+    return lines
+
+
+def _words(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(_words(item) for item in value)
+    if isinstance(value, dict):
+        return "/".join(_words(item) for item in value.values())
+    return str(value)

@@ -14,8 +14,8 @@ from sqlalchemy import Connection
 
 from headway.controller.figures import figures_of
 from headway.controller.offerings import offerings_of, sites_of
-from headway.controller.planning import work_of
 from headway.controller.receipts import receipt_of, retained_progress
+from headway.controller.workload import work_of
 from headway.errors import DataError, UserError
 from headway.planner.search import plan
 from headway.planner.types import Limits, PlanResult, Work

@@ -5,19 +5,18 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from headway.catalog.snapshot import snapshot_info
 from headway.controller.figures import figures_of
 from headway.controller.offerings import offerings_of, sites_of
+from headway.controller.workload import work_of
 from headway.errors import UserError
 from headway.planner.search import plan
 from headway.planner.types import Limits, PlanResult, Work
-from headway.profile.closed_form import profile_of
-from headway.profile.configs import shape_of
 from headway.settings import Settings
 from headway.spec.job import JobSpec
 
-DEFAULT_GLOBAL_BATCH = 256
 SECONDS_PER_DAY = 86400
 
 
@@ -34,13 +33,15 @@ class Planned:
     snapshot_age_days: int
 
 
-def plan_job(settings: Settings, spec: JobSpec) -> Planned:
+def plan_job(settings: Settings, spec: JobSpec, folder: Path | None = None) -> Planned:
     """Plan a job over the user's sites (or the sample ones) and this machine.
+
+    `folder` is where the job's own factory is found; a stored trace is used without it too.
 
     Raises:
         UserError: the job file does not say which model is trained, or names one that is not known.
     """
-    work = work_of(spec)
+    work = work_of(spec, settings, folder)
     loaded = sites_of(settings)
     now = time.time_ns() // 1000
     limits = limits_of(spec, [site.name for site in loaded.spec.sites])
@@ -56,39 +57,6 @@ def plan_job(settings: Settings, spec: JobSpec) -> Planned:
         snapshot_date=as_of.date().isoformat(),
         snapshot_age_days=int((now - info.as_of) / 1_000_000 // SECONDS_PER_DAY),
     )
-
-
-def work_of(spec: JobSpec) -> Work:
-    """The model's profile and the amount of training."""
-    workload = spec.workload
-    if workload is None or workload.model is None:
-        raise UserError("plan.no_model")
-    if ":" in workload.model.factory:
-        raise UserError("plan.factory", factory=workload.model.factory)
-    shape = shape_of(workload.model.factory, workload.model.config)
-    adapter = workload.method.adapter
-    wide = set(spec.needs.precision) <= {"fp32", "tf32"}
-    profile = profile_of(
-        shape,
-        method=workload.method.kind,
-        rank=adapter.rank if adapter is not None else 8,
-        targets=len(adapter.targets) if adapter is not None and adapter.targets else 2,
-        optimizer=workload.optimizer,
-        precision="fp32"
-        if wide
-        else next(name for name in spec.needs.precision if name not in {"fp32", "tf32"}),
-        seq_len=workload.seq_len,
-    )
-    batch = workload.global_batch or DEFAULT_GLOBAL_BATCH
-    if workload.samples is not None:
-        samples = workload.samples
-    elif workload.tokens is not None:
-        samples = -(-workload.tokens // profile.seq_len)
-    elif workload.steps is not None:
-        samples = workload.steps * batch
-    else:
-        raise UserError("plan.epochs")
-    return Work(profile, samples, batch)
 
 
 def limits_of(spec: JobSpec, sites: list[str]) -> Limits:

@@ -22,12 +22,16 @@ def recipe_of_job(spec: JobSpec) -> Recipe | None:
         return None
     micro, accumulation = batches_of(spec)
     layers = tuple(dict.fromkeys((*(LEAN_LAYERS if wanted.preset == "auto" else ()), *wanted.layers)))
+    sharding = wanted.sharding or ("ddp" if spec.workers > 1 else "none")
+    if precision_of(spec) != "fp32" and sharding not in {"fsdp", "hsdp"}:
+        # Under autocast norms give fp32, which no Linear keeps: nothing would be saved.
+        layers = tuple(name for name in layers if name != "norm_from_output" or name in wanted.layers)
     if "packed_dropout" in layers:
         layers = tuple(name for name in layers if name != "replayed_dropout")
     recipe = Recipe(
         layers=layers,
         recompute=tuple(Segment(item.blocks or REST, item.keep) for item in wanted.recompute),
-        sharding=wanted.sharding or ("ddp" if spec.workers > 1 else "none"),
+        sharding=sharding,
         precision=precision_of(spec),
         optimizer=wanted.optimizer,
         offload_activations=wanted.offload_activations,

@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -17,7 +17,10 @@ from headway.catalog.types import HereFigures
 from headway.controller.cores import check_devices_and_memory, check_fits
 from headway.controller.figures import figures_of
 from headway.controller.recipes import recipe_of_job
+from headway.controller.tracing import gate_job
+from headway.controller.workdir import find_workdir
 from headway.errors import StateError, UserError
+from headway.profile.gated import Gated
 from headway.runs import queries
 from headway.runs.events import EventKind
 from headway.runs.ids import RANDOM_BYTES, new_run_id
@@ -28,27 +31,6 @@ from headway.settings import Settings
 from headway.spec.job import JobSpec
 
 _SHELL_WORDS = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1"})
-
-
-def find_workdir(entrypoint: str, job_file: Path, here: Path) -> tuple[Path, Path | None]:
-    """Where the entrypoint runs, and the script it names, if it names one.
-
-    The script is looked for from where the command was given, then beside the job file, then one folder
-    above it.
-
-    Raises:
-        UserError: the entrypoint names a Python script that is in none of these places.
-    """
-    words = shlex.split(entrypoint)
-    script = next((word for word in words if word.endswith(".py")), None)
-    if script is None:
-        return here, None
-    beside = job_file.absolute().parent
-    places = list(dict.fromkeys([here, beside, beside.parent]))
-    for place in places:
-        if (place / script).is_file():
-            return place, (place / script).absolute()
-    raise UserError("submit.no_script", script=script, places=", ".join(str(place) for place in places))
 
 
 def check_program(entrypoint: str) -> None:
@@ -71,8 +53,9 @@ def create_run(
     extra: Sequence[str] = (),
     *,
     shutdown: bool = False,
+    tell: Callable[[Gated], None] | None = None,
 ) -> str:
-    """Record a run as QUEUED; gives its id.
+    """Record a run as QUEUED; gives its id. `tell` hears what the gradient gate found, if it was run.
 
     `extra` words are added to the entrypoint; `shutdown` turns the machine off when the run has ended.
     Nothing is recorded when the machine can never hold the run, a secret is not set, or the script does
@@ -89,21 +72,16 @@ def create_run(
     if missing:
         raise UserError("submit.no_secret", names=", ".join(missing))
     storage = _storage(spec.storage)
-    recipe = recipe_of_job(spec)
-    method = spec.workload.method.kind if spec.workload is not None else "full"
-    resolved: dict[str, object] = {
+    gate = _gate(settings, spec, workdir)
+    if gate is not None and tell is not None:
+        tell(gate)
+    resolved = {
+        **_as_read(spec),
         "entrypoint": entrypoint,
         "workdir": str(workdir),
-        "env": dict(spec.env),
-        "secrets": {secret.name: secret.variable for secret in spec.secrets},
-        "workers": spec.workers,
-        "cpus_per_worker": spec.needs.cpus_per_worker,
         "storage": storage,
         "shutdown_when_done": shutdown,
-        "method": method,
-        "recipe": None if recipe is None else recipe.to_data(),
-        "budget": None if spec.limits.budget is None else f"{spec.limits.budget.amount:f}",
-        "retries": spec.retries.model_dump(exclude_unset=True, by_alias=True),
+        "gate": None if gate is None else gate.to_data(),
     }
     run_id = new_run_id(spec.name, secrets.token_bytes(RANDOM_BYTES))
     recorder = Recorder(ledger, f"cli:{run_id}")
@@ -122,6 +100,34 @@ def create_run(
     recorder.append(EventKind.SUBMITTED, body, run_id)
     (settings.run_folder(run_id)).mkdir(parents=True, exist_ok=True)
     return run_id
+
+
+def _as_read(spec: JobSpec) -> dict[str, object]:
+    """What a supervisor needs of the job file, its defaults filled in."""
+    recipe = recipe_of_job(spec)
+    return {
+        "env": dict(spec.env),
+        "secrets": {secret.name: secret.variable for secret in spec.secrets},
+        "workers": spec.workers,
+        "cpus_per_worker": spec.needs.cpus_per_worker,
+        "method": spec.workload.method.kind if spec.workload is not None else "full",
+        "recipe": None if recipe is None else recipe.to_data(),
+        "budget": None if spec.limits.budget is None else f"{spec.limits.budget.amount:f}",
+        "retries": spec.retries.model_dump(exclude_unset=True, by_alias=True),
+    }
+
+
+def _gate(settings: Settings, spec: JobSpec, workdir: Path) -> Gated | None:
+    """Refuse a recipe that changes gradients, before anything is recorded.
+
+    Raises:
+        UserError: the gate refuses it, or cannot be run on the job's model.
+    """
+    found = gate_job(settings, spec, workdir)
+    if found is not None and found.problems:
+        several = "; ".join(found.problems[:3]) + ("; …" if len(found.problems) > 3 else "")
+        raise UserError("gate.refused", problems=several)
+    return found
 
 
 def _check_budget_currency(spec: JobSpec, figures: HereFigures) -> None:

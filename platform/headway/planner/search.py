@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from itertools import product
 
 from headway.planner.predict import memory_bytes, predict
 from headway.planner.types import Limits, Offering, PlanResult, Prediction, Recipe, Rival, Verdict, Work
@@ -37,13 +38,13 @@ def node_counts(offering: Offering, limits: Limits) -> list[int]:
 
 
 def recipes(work: Work, devices: int) -> Iterator[Recipe]:
-    """Every recipe: sharding × recompute × micro-batches that are powers of two."""
+    """Every recipe: sharding × recompute × layer techniques × micro-batches that are powers of two."""
     largest = max(1, work.global_batch // devices)
     micro = [1 << i for i in range(largest.bit_length()) if 1 << i <= largest]
     for sharding in ("ddp", "fsdp") if devices > 1 else ("ddp",):
-        for recompute in (False, True):
+        for recompute, lean in product((False, True), (False, True) if work.lean is not None else (False,)):
             for size in micro:
-                yield Recipe(sharding, recompute, size)
+                yield Recipe(sharding, recompute, size, lean)
 
 
 def _fitting(work: Work, offering: Offering, nodes: int) -> Prediction | None:
@@ -124,8 +125,7 @@ def _too_small(work: Work, offering: Offering, nodes: int) -> Rival:
     if work.global_batch < devices:
         values: dict[str, object] = {"devices": devices, "batch": work.global_batch}
         return Rival(offering, Verdict.UNSUITED, None, "plan.batch_below_devices", values)
-    sharding = "fsdp" if devices > 1 else "ddp"
-    needed = memory_bytes(work, Recipe(sharding, recompute=True, micro_batch=1), devices)
+    needed = min(memory_bytes(work, recipe, devices) for recipe in recipes(work, devices))
     values = {"needed_bytes": needed, "available_bytes": offering.memory_bytes, "devices": devices}
     return Rival(offering, Verdict.TOO_SMALL, None, "plan.too_small", values)
 

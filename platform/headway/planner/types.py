@@ -67,11 +67,15 @@ class Offering:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """How much is trained: samples of `seq_len` tokens in global batches."""
+    """How much is trained: samples of `seq_len` tokens in global batches.
+
+    `lean` is the profile with all exact layer techniques, where the job allows them.
+    """
 
     profile: ModelProfile
     samples: int
     global_batch: int
+    lean: ModelProfile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +108,15 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How the model is laid out: `ddp` or `fsdp`, recompute of all blocks or none, micro-batch."""
+    """How the model is laid out: `ddp` or `fsdp`, recompute of all blocks or none, micro-batch.
+
+    `lean` is with all exact layer techniques.
+    """
 
     sharding: str
     recompute: bool
     micro_batch: int
+    lean: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@
 - Saved activations, 16-bit, attention without a score matrix: GELU blocks with dropout 34 bytes per token
   and hidden unit (Korthikanti et al. 2205.05198, without its 5·a·S/h); RMSNorm and SwiGLU blocks
   12·h + 4·h·kv/heads + 8·f, counted from their operations. Twice that in fp32.
+- With all exact layer techniques (`lean`), 16-bit: inputs of matrices and attention only; GELU blocks
+  12·h + 2·f, SwiGLU blocks 8·h + 4·h·kv/heads + 4·f; logits exist for a few tokens at a time.
 - The loss head keeps, for every logit, its 16-bit value, an fp32 copy and both gradients: 12 bytes.
 - Mixed precision: 2 bytes a weight; gradients 2, fp32 master 4, AdamW moments 8 for what is trained.
 """
@@ -63,6 +65,7 @@ def profile_of(
     optimizer: str = "adamw",
     precision: str = "bf16",
     seq_len: int | None = None,
+    lean: bool = False,
 ) -> ModelProfile:
     """The needs of a model trained by a method.
 
@@ -74,6 +77,7 @@ def profile_of(
         optimizer: as in the job file.
         precision: `bf16`, `fp16` (mixed, with an fp32 master copy) or `fp32`.
         seq_len: tokens in a sample; the shape's own by default.
+        lean: whether all exact layer techniques are applied.
 
     Raises:
         UserError: a name that is not known.
@@ -88,7 +92,7 @@ def profile_of(
     gradient = trainable * element
     master = 0 if wide else trainable * 4
     length = seq_len or shape.seq_len
-    block = _block_bytes_per_token(shape) * element / 2
+    block = (_lean_block if lean else _block_bytes_per_token)(shape) * element / 2
     blocks = shape.layers * layer_parameters(shape)
     attention = 12 * shape.layers * shape.hidden * length / (2 if shape.causal else 1)
     head = 0 if shape.family == "vit" else 6 * shape.hidden * shape.vocab
@@ -105,13 +109,19 @@ def profile_of(
         activation_bytes_per_token=shape.layers * block,
         recompute_bytes_per_token=shape.layers * shape.hidden * element,
         layer_bytes_per_token=block,
-        logit_bytes_per_token=logits * _LOGIT_BYTES,
+        logit_bytes_per_token=min(logits, shape.hidden if lean else logits) * _LOGIT_BYTES,
         flops_per_token=(6 * blocks + head) * backward_of_weights + attention,
         recompute_flops_per_token=2 * blocks + attention / 3,
         seq_len=length,
         precision=precision,
         basis=f"{BASIS} ({shape.source})",
     )
+
+
+def _lean_block(shape: ModelShape) -> float:
+    if shape.gated:
+        return 8 * shape.hidden + 4 * shape.hidden * shape.kv_heads / shape.heads + 4 * shape.intermediate
+    return 12 * shape.hidden + 2 * shape.intermediate
 
 
 def _block_bytes_per_token(shape: ModelShape) -> float:

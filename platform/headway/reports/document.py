@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -50,6 +51,8 @@ def receipt_document(receipt: Receipt) -> dict[str, Any]:
         ],
         **_money_part(receipt),
         **_physical_part(receipt),
+        "recipe": _resolved(run.spec, "recipe"),
+        "gate": _resolved(run.spec, "gate"),
         "prices": [_price(source) for source in receipt.sources],
         "metrics": {name: {"first": first, "last": last} for name, first, last in receipt.metrics},
         "replayed": [
@@ -58,6 +61,11 @@ def receipt_document(receipt: Receipt) -> dict[str, Any]:
         ],
         "retained_step": receipt.retained_step,
     }
+
+
+def _resolved(spec: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - JSON
+    """A part of how the job file was read; None where the run has none."""
+    return spec.get("resolved", {}).get(name)
 
 
 def _money_part(receipt: Receipt) -> dict[str, Any]:

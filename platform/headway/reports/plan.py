@@ -54,6 +54,8 @@ def _row(rival: Rival) -> PlanRow:
 
 def _recipe(found: Prediction, rival: Rival) -> str:
     parts = [found.recipe.sharding] if found.nodes * rival.offering.devices > 1 else []
+    if found.recipe.lean:
+        parts.append(text("plan.lean"))
     if found.recipe.recompute:
         parts.append(text("plan.recompute"))
     return " · ".join([*parts, f"µ {found.recipe.micro_batch}"])
@@ -153,6 +155,7 @@ def _prediction(found: Prediction) -> dict[str, Any]:
         "nodes": found.nodes,
         "sharding": found.recipe.sharding,
         "recompute": found.recipe.recompute,
+        "lean_layers": found.recipe.lean,
         "micro_batch": found.recipe.micro_batch,
         "memory_bytes_per_device": found.memory_bytes,
         "seconds": round(found.seconds.expected, 1),

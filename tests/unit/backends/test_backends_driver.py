@@ -45,6 +45,7 @@ def launch(tmp_path):
         storage=tmp_path / "storage",
         lease_epoch=99,
         method="lora",
+        recipe='{"micro_batch": 4}',
     )
 
 
@@ -54,7 +55,7 @@ def test_workers_learn_what_attempt_they_belong_to(launch, monkeypatch):
     for name, value in env.items():
         monkeypatch.setenv(name, value)
     assert Supervised.read() == Supervised(
-        "tiny-0123456789", 2, launch.spool, launch.control, launch.storage, 99, 2, 3
+        "tiny-0123456789", 2, launch.spool, launch.control, launch.storage, 99, 2, 3, '{"micro_batch": 4}'
     )
 
 

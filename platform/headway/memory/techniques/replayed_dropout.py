@@ -31,6 +31,8 @@ def change_dropouts(model: nn.Module, technique: str, mixin: type) -> Change:
     for name, module in model.named_modules():
         if not isinstance(module, torch.nn.Dropout) or isinstance(module, SeedDropout | BitDropout):
             continue
+        if module.p == 0.0:
+            continue  # it drops nothing and keeps nothing
         if module.inplace:
             unchanged.append((name, "it works in place"))
         else:

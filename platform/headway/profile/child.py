@@ -1,0 +1,105 @@
+"""`python -m headway.profile.child RESULT`: trace what a request on stdin names, in the job's directory.
+
+The only process that imports user code for planning. What that code prints goes to stderr; the answer is a
+JSON file: a profile, or what went wrong with the place in the user's own file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from headway.errors import HeadwayError, UserError
+from headway.profile.traced_types import TraceRequest, request_of
+
+
+def main() -> None:
+    """Read the request, answer in the file that the command line names."""
+    result = Path(sys.argv[1])
+    request = request_of(json.load(sys.stdin))
+    os.dup2(2, 1)
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        factory = resolve(request)
+        from headway.profile.whole import traced_profile
+
+        answer = {"profile": traced_profile(request, factory).to_data()}
+    except HeadwayError as problem:
+        answer = {
+            "problem": {"message": problem.message, "values": {k: str(v) for k, v in problem.values.items()}}
+        }
+    except Exception as problem:  # noqa: BLE001 - user code may raise anything
+        answer = {"raised": described(problem)}
+    result.write_text(json.dumps(answer), encoding="utf-8")
+
+
+def resolve(request: TraceRequest) -> Callable[..., Any] | None:
+    """The user's factory; None where a configuration's name is given.
+
+    Raises:
+        UserError: the module or the name in it does not exist.
+    """
+    if not request.factory:
+        return None
+    module_name, _colon, name = request.factory.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as problem:
+        if problem.name is not None and not module_name.startswith(problem.name):
+            raise
+        raise UserError("profile.no_module", module=module_name, folder=Path.cwd()) from None
+    found = getattr(module, name, None)
+    if not callable(found):
+        raise UserError("profile.no_factory", module=module_name, name=name, file=module.__file__)
+    return cast("Callable[..., Any]", found)
+
+
+def described(problem: BaseException) -> dict[str, str]:
+    """The innermost place in the user's own files (those under the working directory), else the last one."""
+    frames = traceback.extract_tb(problem.__traceback__)
+    folder = str(Path.cwd())
+    own = [
+        frame
+        for frame in frames
+        if frame.filename.startswith(folder) and "site-packages" not in frame.filename
+    ]
+    frame = (own or list(frames))[-1]
+    file = frame.filename.removeprefix(folder).lstrip("/") if own else frame.filename
+    return {
+        "place": f"{file}:{frame.lineno}",
+        "what": f"{type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}".rstrip(
+            ": "
+        ),
+    }
+
+
+def takes_layers(factory: Callable[..., Any]) -> bool:
+    """Whether a factory makes models of any depth."""
+    return "layers" in inspect.signature(factory).parameters
+
+
+def checked(made: object, name: str) -> tuple[Any, Any]:
+    """The model and the batch that a factory returned.
+
+    Raises:
+        UserError: it returned anything else.
+    """
+    from torch import nn
+
+    pair = list(cast("tuple[object, ...]", made)) if isinstance(made, tuple) else [made]
+    if len(pair) == 2:
+        model, batch = pair
+        if isinstance(model, nn.Module) and (callable(batch) or isinstance(batch, Mapping)):
+            return model, batch
+    raise UserError("profile.bad_return", name=name, kind=", ".join(type(item).__name__ for item in pair))
+
+
+if __name__ == "__main__":
+    main()

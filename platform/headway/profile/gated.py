@@ -1,0 +1,142 @@
+"""Ask for the gradient gate on a job's model, in a child process in the job's directory. Torch-free.
+
+A passed gate is remembered by what it depends on, as a profile is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from headway.errors import UserError
+from headway.profile.stored import key_of
+from headway.profile.traced import installed, source_of
+from headway.profile.traced_types import TraceRequest
+
+TIMEOUT_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Gated:
+    """What the gate found: `problems` empty is a pass.
+
+    `worst` names the parameter with the largest difference from the plain model's gradient; `compared`
+    counts parameters, `changed` modules by technique; `remembered` tells that it was run before.
+    """
+
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
+    lossy: tuple[str, ...]
+    changed: tuple[tuple[str, int], ...]
+    compared: int
+    worst: str | None
+    worst_difference: float | None
+    scope: str
+    remembered: bool = False
+
+    def to_data(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {
+            "passed": not self.problems,
+            "problems": list(self.problems),
+            "notes": list(self.notes),
+            "lossy": list(self.lossy),
+            "changed": dict(self.changed),
+            "compared_parameters": self.compared,
+            "worst_parameter": self.worst,
+            "worst_difference": self.worst_difference,
+            "scope": self.scope,
+        }
+
+
+def gate_for(request: TraceRequest, *, folder: Path, home: Path, exact: bool) -> Gated:
+    """Run the gate, or recall that it passed.
+
+    Args:
+        request: the model, the method and the recipe.
+        folder: the job's directory.
+        home: the installation's folder.
+        exact: whether lossy techniques are refused.
+
+    Raises:
+        UserError: torch is missing, or the factory is, raises, returns something else, or takes too long.
+    """
+    key = key_of(request, installed(request), f"gate {exact} {source_of(request, folder)} {_ourselves()}")
+    path = home / "gates" / f"{key}.json"
+    known = _recalled(path)
+    if known is not None:
+        return known
+    found = _in_child(request, folder, exact=exact)
+    if found["report"] and not found["report"]["problems"]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
+            json.dump(found["report"], file)
+        os.replace(file.name, path)  # noqa: PTH105 - atomic on one file system
+    return _gated(found["report"], remembered=False)
+
+
+def _ourselves() -> str:
+    """The content of the rooms that the gate checks: another version of ours is checked anew."""
+    room = Path(__file__).parents[1] / "memory"
+    digest = hashlib.sha256()
+    for path in sorted(room.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _recalled(path: Path) -> Gated | None:
+    try:
+        return _gated(json.loads(path.read_text(encoding="utf-8")), remembered=True)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _gated(report: Mapping[str, Any], *, remembered: bool) -> Gated:
+    compared = cast("list[dict[str, Any]]", report["compared"])
+    worst = max(compared, key=lambda item: item["difference"], default=None)
+    return Gated(
+        problems=tuple(report["problems"]),
+        notes=tuple(report["notes"]),
+        lossy=tuple(report["lossy"]),
+        changed=tuple((name, int(count)) for name, count in report["changed"]),
+        compared=len(compared),
+        worst=None if worst is None else str(worst["name"]),
+        worst_difference=None if worst is None else float(worst["difference"]),
+        scope=str(report["scope"]),
+        remembered=remembered,
+    )
+
+
+def _in_child(request: TraceRequest, folder: Path, *, exact: bool) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as place:
+        result = Path(place) / "answer.json"
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "headway.profile.gate_child", str(result)],
+                input=json.dumps({"trace": request.to_data(), "exact": exact}),
+                cwd=folder,
+                env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise UserError("gate.timeout", name=request.name, seconds=round(TIMEOUT_SECONDS)) from None
+        if not result.is_file():
+            last = (done.stderr.strip().splitlines() or [""])[-1]
+            raise UserError("gate.child_died", name=request.name, code=done.returncode, last=last)
+        answer: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
+    if "problem" in answer:
+        raise UserError(answer["problem"]["message"], **answer["problem"]["values"])
+    if "raised" in answer:
+        raise UserError("profile.raised", name=request.name, **answer["raised"])
+    return answer

@@ -51,7 +51,8 @@ def decoder(attention: str, layers: int = LAYERS) -> nn.Module:
 
     config = LlamaConfig(
         num_hidden_layers=layers, hidden_size=HIDDEN, num_attention_heads=HEADS,
-        num_key_value_heads=HEADS // 4, intermediate_size=7 * HIDDEN // 2, vocab_size=VOCABULARY, max_position_embeddings=8192,
+        num_key_value_heads=HEADS // 4, intermediate_size=7 * HIDDEN // 2, vocab_size=VOCABULARY,
+        max_position_embeddings=8192,
     )  # fmt: skip
     with bfloat16():
         return LlamaForCausalLM._from_config(config, attn_implementation=attention).train()
@@ -110,7 +111,8 @@ def _partition(family: str, length: int, budget: float) -> tuple[float, int]:
             x = torch.randn(SAMPLES, length, HIDDEN, requires_grad=True)
         compiled = aot_module_simplified(
             _Alone(block, bool(more)), (x, *more),
-            fw_compiler=partial(keep, "forward"), bw_compiler=partial(keep, "backward"), partition_fn=min_cut_rematerialization_partition,
+            fw_compiler=partial(keep, "forward"), bw_compiler=partial(keep, "backward"),
+            partition_fn=min_cut_rematerialization_partition,
         )  # fmt: skip
         compiled(x, *more)[0].sum().backward()
     forward, backward = graphs["forward"].graph, graphs["backward"].graph

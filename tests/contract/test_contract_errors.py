@@ -172,11 +172,26 @@ def test_every_family_of_messages_the_code_builds_is_known_here():
         ),
         *(f"verdict.{verdict.value}" for verdict in Verdict),
         *(f"plan.{name}" for name in ("where", "machines", "recipe", "fit", "time", "cost", "kwh", "carbon")),
+        *(f"plan.wins_if_{what}{upto}" for what in ("time", "carbon") for upto in ("", "_between")),
         *(f"plan.chosen_{goal}" for goal in ("cheapest", "fastest", "greenest", "balanced")),
     ],
 )
 def test_every_member_of_a_family_is_in_the_catalogue(message):
     assert EN.get(message)
+
+
+def test_every_reason_that_the_planner_gives_is_said_in_every_language():
+    given = {
+        node.value
+        for path in (ROOT / "planner").glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.fullmatch(r"plan\.[a-z_]*[a-z]", node.value)
+    }
+    assert len(given) >= 18
+    for language in languages():
+        assert [message for message in sorted(given) if message not in catalogue(language)] == [], language
 
 
 def test_everything_that_doctor_looks_for_has_a_name(monkeypatch, tmp_path):

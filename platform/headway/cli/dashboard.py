@@ -39,9 +39,9 @@ def command(port: int | None, no_browser: bool, rates: Path | None) -> int:
 
     if importlib.util.find_spec("streamlit") is None:
         raise ExternalError("dashboard.no_streamlit")
+    number = _free_port() if port is None else _usable(port)
     with session() as where:
         document = hand_over(where.settings, rates)
-    number = port or _free_port()
     url = f"http://{ADDRESS}:{number}"
     with tempfile.TemporaryDirectory(prefix="headway-dashboard-") as folder:
         path = Path(folder, "dashboard.json")
@@ -123,11 +123,26 @@ def _leave(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _free_port() -> int:
-    for port in (8501, 0):
-        with socket.socket() as probe:
-            try:
-                probe.bind((ADDRESS, port))
-            except OSError:
-                continue
-            return int(probe.getsockname()[1])
-    return 8501
+    try:
+        return _bound(8501)
+    except OSError:
+        return _bound(0)
+
+
+def _usable(port: int) -> int:
+    """The port, where the pages can be served on it; said before any address is announced."""
+    from headway.errors import ExternalError
+
+    try:
+        return _bound(port)
+    except OSError as error:
+        cause = error.strerror or str(error)
+        raise ExternalError("dashboard.port", port=port, address=ADDRESS, cause=cause) from error
+
+
+def _bound(port: int) -> int:
+    with socket.socket() as probe:
+        # As the server does: connections of an earlier one that still fade away do not hold the port.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((ADDRESS, port))
+        return int(probe.getsockname()[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -33,4 +34,4 @@ def command(script: Path, force: bool) -> None:
     draft.rename(target)
     click.echo(str(target))
     say(text(f"init.{seen.kind}"))
-    say(text("init.next", path=target))
+    say(text("init.next", path=shlex.quote(str(target))))

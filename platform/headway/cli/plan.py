@@ -86,7 +86,7 @@ def plan_text(name: str, planned: Planned) -> str:
         lines.append(columns([["#", *head], *cells], right=(7, 8)))
         lines.extend(f"  {number}. {why(rival)}" for number, rival in enumerate(ranked, start=1))
     else:
-        lines.append(text("plan.nothing"))
+        lines.append(text("plan.nothing_but" if result.would_do else "plan.nothing"))
     lines.extend(_interruptions(result.chosen))
     if losers:
         lines.extend(["", text("plan.not_chosen", count=len(losers))])

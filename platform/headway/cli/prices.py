@@ -60,7 +60,9 @@ def show(instance: str, region: str | None, output: str) -> None:
         import difflib
 
         near = difflib.get_close_matches(instance, instance_types(), n=3)
-        raise NotFoundError("prices.no_instance", instance=instance, near=", ".join(near) or "-")
+        if near:
+            raise NotFoundError("prices.no_instance_near", instance=instance, near=", ".join(near))
+        raise NotFoundError("prices.no_instance", instance=instance)
     if not found:
         _unpriced(region or instance)
     _emit(found, output)

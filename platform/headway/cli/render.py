@@ -64,7 +64,11 @@ def _finite(value: object) -> object:
 
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as CSV; a cell that a spreadsheet would run as a formula is made text by a leading quote."""
+    """Rows as CSV.
+
+    What is nested in a row is JSON; a cell that a spreadsheet would run as a formula is made text by a
+    leading quote.
+    """
     if not rows:
         return ""
     buffer = io.StringIO()
@@ -76,6 +80,8 @@ def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _cell(value: object) -> object:
+    if isinstance(value, Mapping | list | tuple):
+        return json.dumps(_finite(cast("object", value)), ensure_ascii=False, allow_nan=False)
     if not isinstance(value, str):
         return "" if value is None else value
     # The writer of Python before 3.13 leaves a lone carriage return unquoted, where it would end the row.

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from headway.cli.figures import Amount, Figure
 from headway.cli.render import columns, emit, output_option, say
 from headway.messages import text
+
+if TYPE_CHECKING:
+    from headway.units import Money
 
 UTILISATIONS = ("0.3", "0.6", "0.9")
 
@@ -110,29 +114,29 @@ def add() -> None:
 
 @add.command("owned", help=text("cli.sites_add_owned"))
 @click.argument("name")
-@click.option("--price", prompt=text("sites.ask_price"), help=text("sites.ask_price"))
+@click.option("--price", prompt=text("sites.ask_price"), type=Amount(), help=text("sites.ask_price"))
 @click.option(
     "--gpus", prompt=text("sites.ask_gpus"), type=click.IntRange(1, 64), help=text("sites.ask_gpus")
 )
 @click.option(
-    "--watts", prompt=text("sites.ask_watts"), type=click.FloatRange(1, 1e6), help=text("sites.ask_watts")
+    "--watts", prompt=text("sites.ask_watts"), type=Figure(1, 200_000), help=text("sites.ask_watts")
 )
-@click.option("--tariff", prompt=text("sites.ask_tariff"), help=text("sites.ask_tariff"))
+@click.option("--tariff", prompt=text("sites.ask_tariff"), type=Amount(), help=text("sites.ask_tariff"))
 @click.option("--accelerator", default="h100-sxm", show_default=True, help=text("sites.ask_accelerator"))
-@click.option(
-    "--use", prompt=text("sites.ask_use"), type=click.FloatRange(0.01, 1), help=text("sites.ask_use")
-)
+@click.option("--use", prompt=text("sites.ask_use"), type=Figure(0.01, 1), help=text("sites.ask_use"))
 def add_owned(
-    name: str, price: str, gpus: int, watts: float, tariff: str, accelerator: str, use: float
+    name: str, price: Money, gpus: int, watts: float, tariff: Money, accelerator: str, use: float
 ) -> None:
     """Ask five figures, print what a GPU-hour then costs, and add the site to your sites file."""
-    from headway.controller.owned_site import add_site, gpu_hour_prices
+    from headway.controller.owned_site import NewSite, add_site, gpu_hour_prices
     from headway.settings import Settings
-    from headway.units import Money
+    from headway.units import format_amount
 
-    server, per_kwh = Money.parse(price), Money.parse(tariff)
-    path = add_site(Settings.load(), name, server, gpus, watts, per_kwh, accelerator)
-    shares = sorted({*UTILISATIONS, f"{use:g}"}, key=Decimal)
-    for share, amount in gpu_hour_prices(server, gpus, watts, per_kwh, shares):
-        say(text("sites.gpu_hour", share=f"{Decimal(share):.0%}", amount=f"{amount:.2f} {server.currency}"))
+    site = NewSite(name, price, gpus, watts, tariff, accelerator, use)
+    shares = sorted({*UTILISATIONS, f"{Decimal(repr(use)).normalize():f}"}, key=Decimal)
+    prices = gpu_hour_prices(site, shares)
+    path = add_site(Settings.load(), site)
+    for share, amount in prices:
+        shown = f"{float(share) * 100:.4g}%"
+        say(text("sites.gpu_hour", share=shown, amount=f"{format_amount(amount)} {price.currency}"))
     say(text("sites.added", name=name, path=path))

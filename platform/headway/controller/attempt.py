@@ -53,6 +53,7 @@ class RunPlan:
     storage: str | None
     method: str
     recipe: str | None
+    room: str | None
     budget: Decimal | None
     shutdown_when_done: bool
     retries: dict[str, int]
@@ -71,6 +72,7 @@ class RunPlan:
             storage=resolved["storage"],
             method=str(resolved["method"]),
             recipe=None if resolved.get("recipe") is None else json.dumps(resolved["recipe"]),
+            room=None if resolved.get("room") is None else json.dumps(resolved["room"]),
             budget=Decimal(resolved["budget"]) if resolved.get("budget") else None,
             shutdown_when_done=bool(resolved.get("shutdown_when_done")),
             retries={str(k): int(v) for k, v in resolved["retries"].items()},
@@ -118,6 +120,7 @@ class Attempt:
             lease_epoch=lease_epoch,
             method=self.plan.method,
             recipe=self.plan.recipe,
+            room=self.plan.room,
             ray_address=supervisor.settings.get("ray_address"),
         )
         self.spool = SpoolReader(self.launch.spool)

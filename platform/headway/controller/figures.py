@@ -99,6 +99,8 @@ def overrides(here: Here) -> dict[str, str]:
         known = grid_factors()
         if here.location.lower() not in known:
             near = difflib.get_close_matches(here.location.lower(), known, n=4)
-            raise ConfigError("config.no_location", location=here.location, near=", ".join(near) or "-")
+            if near:
+                raise ConfigError("config.no_location_near", location=here.location, near=", ".join(near))
+            raise ConfigError("config.no_location", location=here.location)
         given["location"] = here.location
     return given

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 from headway.errors import NotFoundError, UserError
 from headway.profile.configs import short_names
+from headway.spec.written import written
 
 _MODEL_HINTS = {
     "bert-large": "bert-large",
@@ -46,9 +49,11 @@ def look_at(script: Path) -> Seen:
     source = script.read_text(encoding="utf-8", errors="replace")
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError) as error:
         where = f"{getattr(error, 'lineno', None) or 1}:{getattr(error, 'offset', None) or 1}"
-        raise UserError("init.not_python", script=script, where=where, cause=error) from error
+        # The parser's own text names the source "<unknown>": only what it found is repeated.
+        cause = error.msg if isinstance(error, SyntaxError) else error
+        raise UserError("init.not_python", script=script, where=where, cause=cause) from error
     imports = {name for node in ast.walk(tree) for name in _imported(node)}
     if any(name.startswith("headway") for name in imports):
         kind = "headway"
@@ -75,12 +80,12 @@ def _imported(node: ast.AST) -> list[str]:
 def job_text(script: Path, seen: Seen) -> str:
     """The job file."""
     name = re.sub(r"[^A-Za-z0-9 ._-]+", "-", script.stem) or "run"
-    quoted = f"'{script.name}'" if re.search(r"[^\w./-]", script.name) else script.name
+    entrypoint = f"python {shlex.quote(script.name)}"
     lines = [
         "# Written by headway init; every guess is marked.",
         "version: 1",
-        f"name: {name}",
-        f'entrypoint: "python {quoted}"',
+        f"name: {written(name)}",
+        f"entrypoint: {json.dumps(entrypoint, ensure_ascii=False)}",
         "needs:",
         f"  workers: {seen.workers}          # guessed",
         "  cpus_per_worker: 1  # guessed",

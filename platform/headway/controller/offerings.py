@@ -27,6 +27,7 @@ from headway.controller.cores import machine_cores
 from headway.costing.here import core_hour_price
 from headway.costing.owned import OwnedServer, cost_per_delivered_hour, fixed_cost_per_hour
 from headway.errors import UserError
+from headway.planner.search import CONTRACTS
 from headway.planner.types import Efficiency, Offering
 from headway.settings import Settings
 from headway.spec.files import LoadedSites, load_sites
@@ -81,28 +82,27 @@ def _grams(region: str) -> float | None:
 
 
 def _aws_price(site: AwsSite, pool: AwsPool, now: int) -> tuple[ListedPrice | None, str]:
+    """The price in force and its basis; where there is none, why."""
+    if pool.capacity in CONTRACTS:
+        return None, f"{pool.capacity} rates come from your own price book, which this version does not read"
+    here = (pool.instance, site.region)
     if pool.capacity == "on-demand":
         rows = [
             row
             for row in on_demand_prices()
-            if (row.instance, row.region) == (pool.instance, site.region)
+            if (row.instance, row.region) == here
             and row.effective_from <= now
             and (row.effective_to is None or now < row.effective_to)
         ]
-        return (rows[-1] if rows else None), "list price"
-    if pool.capacity == "spot":
-        rows = sorted(
-            (
-                row
-                for row in spot_observations()
-                if (row.instance, row.region) == (pool.instance, site.region)
-            ),
-            key=lambda row: Decimal(row.price_text),
-        )
-        return (
-            rows[(len(rows) - 1) // 2] if rows else None
-        ), "assumed: undated spot observation, middle of zones"
-    return None, f"{pool.capacity} rates come from your own price book"
+        found, basis = (rows[-1] if rows else None), "list price"
+    else:
+        rows = [row for row in spot_observations() if (row.instance, row.region) == here]
+        rows.sort(key=lambda row: Decimal(row.price_text))
+        found = rows[(len(rows) - 1) // 2] if rows else None
+        basis = "assumed: undated spot observation, middle of zones"
+    if found is None:
+        basis = f"no {pool.capacity} price in the package's snapshot; live prices are not in this version"
+    return found, basis
 
 
 def _aws(site: AwsSite, pool: AwsPool, now: int) -> Offering:
@@ -133,7 +133,7 @@ def _aws(site: AwsSite, pool: AwsPool, now: int) -> Offering:
         max_nodes=pool.max_nodes,
         price_per_hour=price,
         currency=listed.currency if listed is not None else "USD",
-        price_basis=basis if listed is not None else f"headway prices refresh --region {site.region}",
+        price_basis=basis,
         price_source="" if listed is None else f"{listed.source}; snapshot {snapshot_info().sha256[:12]}",
         tariff_per_kwh=None,
         node_watts=_watts(device, devices),
@@ -144,7 +144,12 @@ def _aws(site: AwsSite, pool: AwsPool, now: int) -> Offering:
         efficiency=efficiency_of(device),
         sensitivities=site.sensitivities,
         launchable=False,
+        processor=device.kind == "CPU",
     )
+
+
+def _percent(share: Decimal) -> str:
+    return f"{(share * 100).normalize():f}%"
 
 
 def _memory(device: Accelerator, host_bytes: int, devices: int) -> int:
@@ -178,6 +183,9 @@ def _owned(site: OwnedSite, pool: str, max_nodes: int) -> Offering:
             yearly_staff_and_space=monthly * 12,
         )
     )
+    use, known = EXPECTED_USE, "assumed"
+    if site.utilisation is not None:
+        use, known = Decimal(repr(site.utilisation)), "as stated"
     parts = stretches(site.tariff)
     tariff = sum(((part.end - part.start) * part.price.amount for part in parts), Decimal(0)) / 1440
     return Offering(
@@ -194,9 +202,9 @@ def _owned(site: OwnedSite, pool: str, max_nodes: int) -> Offering:
         device_link_bytes_per_second=_link(device),
         node_link_bytes_per_second=1.25e9,
         max_nodes=max_nodes,
-        price_per_hour=cost_per_delivered_hour(fixed, EXPECTED_USE),
+        price_per_hour=cost_per_delivered_hour(fixed, use),
         currency=site.currency,
-        price_basis=f"owned: amortised, used {EXPECTED_USE:%} of the time (assumed), energy apart",
+        price_basis=f"owned: amortised, used {_percent(use)} of the time ({known}), energy apart",
         price_source=f"site {site.name}",
         tariff_per_kwh=tariff,
         node_watts=site.power_watts,
@@ -207,6 +215,7 @@ def _owned(site: OwnedSite, pool: str, max_nodes: int) -> Offering:
         efficiency=efficiency_of(device),
         sensitivities=site.sensitivities,
         launchable=False,
+        processor=device.kind == "CPU",
     )
 
 
@@ -241,4 +250,5 @@ def _here(figures: HereFigures) -> Offering:
         efficiency=_ASSUMED_CPU,
         sensitivities=("public", "internal", "confidential", "restricted"),
         launchable=True,
+        processor=True,
     )

@@ -14,6 +14,7 @@ from headway.controller.workload import work_of
 from headway.errors import UserError
 from headway.planner.search import plan
 from headway.planner.types import Limits, PlanResult, Work
+from headway.profile.configs import lengths_of
 from headway.settings import Settings
 from headway.spec.job import JobSpec
 
@@ -39,8 +40,10 @@ def plan_job(settings: Settings, spec: JobSpec, folder: Path | None = None) -> P
     `folder` is where the job's own factory is found; a stored trace is used without it too.
 
     Raises:
-        UserError: the job file does not say which model is trained, or names one that is not known.
+        UserError: the job file does not say which model is trained, or names one that is not known, or asks
+            for samples of a length that it does not take.
     """
+    check_length(spec)
     work = work_of(spec, settings, folder)
     loaded = sites_of(settings)
     now = time.time_ns() // 1000
@@ -57,6 +60,26 @@ def plan_job(settings: Settings, spec: JobSpec, folder: Path | None = None) -> P
         snapshot_date=as_of.date().isoformat(),
         snapshot_age_days=int((now - info.as_of) / 1_000_000 // SECONDS_PER_DAY),
     )
+
+
+def check_length(spec: JobSpec) -> None:
+    """Refuse samples that a published configuration cannot take; a factory's model is not known here.
+
+    Raises:
+        UserError: `workload.seq_len` is beyond the model's positions, or not its number of image tokens.
+    """
+    workload = spec.workload
+    if workload is None or workload.model is None or workload.seq_len is None:
+        return
+    name, given = workload.model.factory, workload.seq_len
+    lengths = None if ":" in name else lengths_of(name, workload.model.config)
+    if lengths is None:
+        return
+    shortest, longest = lengths
+    if shortest == longest != given:
+        raise UserError("plan.image_tokens", name=name, given=given, tokens=longest)
+    if given > longest:
+        raise UserError("plan.too_long", name=name, given=f"{given:,}", longest=f"{longest:,}")
 
 
 def limits_of(spec: JobSpec, sites: list[str]) -> Limits:
@@ -79,4 +102,5 @@ def limits_of(spec: JobSpec, sites: list[str]) -> Limits:
         sites=spec.limits.sites,
         sensitivity=spec.data.sensitivity if spec.data is not None else "internal",
         precision="bf16" if "bf16" in spec.needs.precision else spec.needs.precision[0],
+        processors_only="gpus" in spec.needs.model_fields_set and wanted.max == 0,
     )

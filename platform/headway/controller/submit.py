@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -17,7 +18,7 @@ from headway.catalog.types import HereFigures
 from headway.controller.cores import check_devices_and_memory, check_fits
 from headway.controller.figures import figures_of
 from headway.controller.recipes import recipe_of_job
-from headway.controller.tracing import gate_job
+from headway.controller.tracing import batch_of_job, gate_job
 from headway.controller.workdir import find_workdir
 from headway.errors import StateError, UserError
 from headway.profile.gated import Gated
@@ -82,6 +83,7 @@ def create_run(
         "storage": storage,
         "shutdown_when_done": shutdown,
         "gate": None if gate is None else gate.to_data(),
+        **_batch(spec, workdir),
     }
     run_id = new_run_id(spec.name, secrets.token_bytes(RANDOM_BYTES))
     recorder = Recorder(ledger, f"cli:{run_id}")
@@ -115,6 +117,22 @@ def _as_read(spec: JobSpec) -> dict[str, object]:
         "budget": None if spec.limits.budget is None else f"{spec.limits.budget.amount:f}",
         "retries": spec.retries.model_dump(exclude_unset=True, by_alias=True),
     }
+
+
+def _batch(spec: JobSpec, workdir: Path) -> dict[str, object]:
+    """The recipe with the micro-batch that is predicted to fit, and that prediction, where one is chosen."""
+    found, recipe = batch_of_job(spec, workdir), recipe_of_job(spec)
+    if found is None or recipe is None or spec.workload is None or spec.needs.memory_per_worker is None:
+        return {}
+    share = max(1, (spec.workload.global_batch or 1) // spec.workers)
+    parts = -(-share // found.micro_batch)
+    chosen = replace(recipe, micro_batch=found.micro_batch, accumulation=parts)
+    room = {
+        "predicted_bytes": found.predicted_bytes,
+        "fixed_bytes": found.fixed_bytes,
+        "capacity_bytes": found.capacity_bytes,
+    }
+    return {"recipe": chosen.to_data(), "room": room}
 
 
 def _gate(settings: Settings, spec: JobSpec, workdir: Path) -> Gated | None:

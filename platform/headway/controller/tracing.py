@@ -9,6 +9,7 @@ from headway.controller.recipes import batches_of, precision_of, recipe_of_job
 from headway.controller.workdir import find_workdir
 from headway.errors import UserError
 from headway.memory.recipe import Recipe
+from headway.profile.choosing import ChosenBatch, choose_batch
 from headway.profile.gated import Gated, gate_for
 from headway.profile.traced import Found, profile_for, stored_profile
 from headway.profile.traced_types import TraceRequest
@@ -16,6 +17,11 @@ from headway.settings import Settings
 from headway.spec.job import JobSpec
 
 DEFAULT_LENGTH = 512
+# A Ray worker's own memory (not of files) with torch and transformers loaded, and what libraries take in the
+# first step: 501 and 60 MiB were measured.
+WORKER_BYTES = 576 * 2**20
+# What the allocator and threads take beyond the prediction (benchmarks/memory/limit_cases.py).
+ALLOCATOR_MARGIN = 0.08
 
 
 def request_of_job(spec: JobSpec) -> TraceRequest:
@@ -68,6 +74,28 @@ def traced(settings: Settings, spec: JobSpec, folder: Path) -> Found:
 def traced_already(settings: Settings, spec: JobSpec, folder: Path) -> Found | None:
     """The job's stored profile, or None."""
     return stored_profile(request_of_job(spec), folder=folder, home=settings.home)
+
+
+def batch_of_job(spec: JobSpec, folder: Path) -> ChosenBatch | None:
+    """The micro-batch that fits the memory a worker may take; None where there is nothing to choose.
+
+    It is chosen for a job with a recipe, a model and `needs.memory_per_worker`, without `micro_batch`.
+
+    Raises:
+        CapacityError: not even one sample is predicted to fit.
+        UserError: the model cannot be traced.
+    """
+    recipe, limit = recipe_of_job(spec), spec.needs.memory_per_worker
+    workload = spec.workload
+    if recipe is None or limit is None or workload is None or workload.model is None:
+        return None
+    if workload.micro_batch is not None or workload.global_batch is None:
+        return None
+    request = replace(request_of_job(spec), recipe=recipe, world_size=spec.workers)
+    share = max(1, workload.global_batch // spec.workers)
+    # A processor's worker holds its libraries in the same memory.
+    room = max(1, limit - WORKER_BYTES if request.rules == "cpu" else limit)
+    return choose_batch(request, share=share, capacity_bytes=room, margin=ALLOCATOR_MARGIN, folder=folder)
 
 
 def gate_job(settings: Settings, spec: JobSpec, folder: Path) -> Gated | None:

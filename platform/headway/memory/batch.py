@@ -52,11 +52,16 @@ def agreed(value: int, device: torch.device, *, least: bool) -> int:
 
 
 class Gauge:
-    """The peak that a device (or, on a processor, this process) has reached since the gauge was made."""
+    """What tensors take at the peak from when the gauge is made, just before a step.
 
-    def __init__(self, device: torch.device) -> None:
+    On a processor that is what the process grows by, and `resident_bytes` of tensors that are there already:
+    libraries and what earlier work left with the allocator do not count.
+    """
+
+    def __init__(self, device: torch.device, resident_bytes: int = 0) -> None:
         self._device = device
         self._start = 0
+        self._resident_bytes = resident_bytes
         if device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(device)
         else:
@@ -64,10 +69,10 @@ class Gauge:
             self._start = _status("VmRSS")
 
     def peak_bytes(self) -> int:
-        """Reserved by PyTorch on CUDA; on a processor what the process grew by."""
+        """Reserved by PyTorch on CUDA; on a processor growth and what was resident."""
         if self._device.type == "cuda":
             return int(torch.cuda.max_memory_reserved(self._device))
-        return max(0, _status("VmHWM") - self._start)
+        return max(0, _status("VmHWM") - self._start) + self._resident_bytes
 
 
 def _status(name: str) -> int:

@@ -37,11 +37,12 @@ class Step:
         workers_in_node: int | None = None,
         applied: Applied | None = None,
         room: Room | None = None,
+        on_first_step: Callable[[FirstStep], None] | None = None,
     ) -> None:
         """Apply the recipe (unless it is `applied` already); `make` makes an optimizer for parameters.
 
         With `room`, the micro-batch is agreed with the other workers, and lowered once if the first step
-        took more than there is.
+        took more than there is; `on_first_step` hears of it.
 
         Raises:
             UserError: the recipe contradicts itself.
@@ -53,12 +54,11 @@ class Step:
         self.optimizer: Any = _optimizer(self.model, trained, make, recipe)
         self._device = trained[0].device.type
         self.first_step: FirstStep | None = None
-        self._gauge: Gauge | None = None
         self._room = room
+        self._on_first_step = on_first_step
         if room is not None and recipe.micro_batch is not None:
             least = agreed(recipe.micro_batch, trained[0].device, least=True)
             self.recipe = replace(recipe, micro_batch=least)
-            self._gauge = Gauge(trained[0].device)
         self._scaler = torch.amp.GradScaler(self._device, enabled=self._scales())
 
     def state_dict(self) -> dict[str, Any]:
@@ -102,6 +102,7 @@ class Step:
 
     def __call__(self, batch: Any, loss_of: LossOf) -> Tensor:  # noqa: ANN401 - the user's own type
         """A whole step; gives the mean loss over this worker's samples."""
+        gauge = self._first_gauge()
         loss = self.backward(batch, loss_of)
         if self._scales():
             self._scaler.step(self.optimizer)
@@ -109,15 +110,23 @@ class Step:
         else:
             self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        self._check_first_step(loss.device)
+        if gauge is not None:
+            self._check_first_step(gauge, loss.device)
         return loss
 
-    def _check_first_step(self, device: torch.device) -> None:
-        if self._gauge is None or self._room is None or self.recipe.micro_batch is None:
+    def _first_gauge(self) -> Gauge | None:
+        if self._room is None or self.recipe.micro_batch is None or self.first_step is not None:
+            return None
+        resident = sum(p.numel() * p.element_size() for p in self.model.parameters())
+        return Gauge(next(self.model.parameters()).device, resident)
+
+    def _check_first_step(self, gauge: Gauge, device: torch.device) -> None:
+        if self._room is None or self.recipe.micro_batch is None:
             return
-        self.first_step = check_first_step(self.recipe.micro_batch, self._gauge, self._room, device)
-        self._gauge = None
+        self.first_step = check_first_step(self.recipe.micro_batch, gauge, self._room, device)
         self.recipe = replace(self.recipe, micro_batch=self.first_step.after)
+        if self._on_first_step is not None:
+            self._on_first_step(self.first_step)
 
     def _exchange(self, *, last: bool) -> AbstractContextManager[Any]:
         if self.recipe.sharding in {"ddp", "zero1"} and not last:

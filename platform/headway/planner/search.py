@@ -12,9 +12,12 @@ from decimal import Decimal
 from itertools import product
 
 from headway.planner.predict import memory_bytes, predict
+from headway.planner.turning import turning_point
 from headway.planner.types import Limits, Offering, PlanResult, Prediction, Recipe, Rival, Verdict, Work
 
 HEADROOM = 0.95  # a closed form is not a trace: the last twentieth is left free
+# Capacities whose rates are agreed with the customer: no list price is theirs.
+CONTRACTS = frozenset({"reserved", "savings-plan", "block"})
 _ORDER = list(Verdict)
 
 
@@ -74,19 +77,20 @@ def _judge(work: Work, offering: Offering, limits: Limits) -> Rival:
     rule = _forbidden(offering, limits)
     if rule is not None:
         return Rival(offering, Verdict.FORBIDDEN, None, *rule)
+    if limits.processors_only and not offering.processor:
+        found_devices: dict[str, object] = {"devices": offering.devices, "name": offering.accelerator_name}
+        return Rival(offering, Verdict.UNSUITED, None, "plan.processors_only", found_devices)
     if not ({limits.precision, "fp32"} & offering.peak_flops.keys()):
         values: dict[str, object] = {"precision": limits.precision}
         return Rival(offering, Verdict.UNSUITED, None, "plan.no_precision", values)
     counts = node_counts(offering, limits)
     if not counts:
-        values = {"most": offering.max_nodes * offering.devices, "needed": limits.min_devices}
-        return Rival(offering, Verdict.UNSUITED, None, "plan.wrong_size", values)
+        return Rival(offering, Verdict.UNSUITED, None, *_wrong_size(offering, limits))
     found = [prediction for nodes in counts if (prediction := _fitting(work, offering, nodes)) is not None]
     if not found:
-        return _too_small(work, offering, max(counts))
+        return _too_small(work, offering, counts)
     if offering.price_per_hour is None:
-        values = {"basis": offering.price_basis}
-        return Rival(offering, Verdict.UNPRICED, _quickest(found), "plan.unpriced", values)
+        return Rival(offering, Verdict.UNPRICED, _quickest(found), *_unpriced(offering))
     return _within_limits(offering, found, limits)
 
 
@@ -120,11 +124,30 @@ def _forbidden(offering: Offering, limits: Limits) -> tuple[str, dict[str, objec
     return None
 
 
-def _too_small(work: Work, offering: Offering, nodes: int) -> Rival:
-    devices = nodes * offering.devices
-    if work.global_batch < devices:
-        values: dict[str, object] = {"devices": devices, "batch": work.global_batch}
+def _wrong_size(offering: Offering, limits: Limits) -> tuple[str, dict[str, object]]:
+    """Why no number of machines gives a number of devices that the job may use."""
+    devices, least, most = offering.devices, limits.min_devices, limits.max_devices
+    if most is not None and devices > most:
+        return "plan.machine_too_big", {"devices": devices, "wanted": most}
+    if devices * offering.max_nodes < least:
+        return "plan.wrong_size", {"most": devices * offering.max_nodes, "needed": least}
+    wanted = f"{least}" if least == most else f"{least}..{most}"
+    return "plan.no_whole_number", {"devices": devices, "wanted": wanted}
+
+
+def _unpriced(offering: Offering) -> tuple[str, dict[str, object]]:
+    message = "plan.unpriced_contract" if offering.capacity in CONTRACTS else "plan.unpriced"
+    where = offering.region or offering.site
+    return message, {"capacity": offering.capacity, "instance": offering.instance, "where": where}
+
+
+def _too_small(work: Work, offering: Offering, counts: Sequence[int]) -> Rival:
+    """Why no number of machines held the model: the nearest of them, by its numbers."""
+    layouts = [nodes * offering.devices for nodes in counts]
+    if work.global_batch < min(layouts):
+        values: dict[str, object] = {"devices": min(layouts), "batch": work.global_batch}
         return Rival(offering, Verdict.UNSUITED, None, "plan.batch_below_devices", values)
+    devices = max(devices for devices in layouts if devices <= work.global_batch)
     needed = min(memory_bytes(work, recipe, devices) for recipe in recipes(work, devices))
     values = {"needed_bytes": needed, "available_bytes": offering.memory_bytes, "devices": devices}
     return Rival(offering, Verdict.TOO_SMALL, None, "plan.too_small", values)
@@ -151,7 +174,7 @@ def _rank(feasible: Sequence[Rival], goal: str) -> list[Rival]:
             ranked.append(rival)
     chosen = next((item for item in ranked if item.verdict is Verdict.CHOSEN), None)
     if chosen is not None:
-        ranked = [_with_turning_point(item, chosen) for item in ranked]
+        ranked = [_with_turning_point(item, chosen, ranked) for item in ranked]
     return sorted(ranked, key=lambda item: _ORDER.index(item.verdict))
 
 
@@ -183,16 +206,10 @@ def _dominates(left: Rival, right: Rival) -> bool:
     return all(x <= y for x, y in zip(mine, theirs, strict=True)) and mine != theirs
 
 
-def _with_turning_point(rival: Rival, chosen: Rival) -> Rival:
-    """An alternative's smallest change that would make it win: its price, or what time is worth."""
-    a, c = rival.prediction, chosen.prediction
+def _with_turning_point(rival: Rival, chosen: Rival, race: Sequence[Rival]) -> Rival:
+    """An alternative with the smallest change that would make it win."""
     same = rival.offering.currency == chosen.offering.currency
-    if rival.verdict is not Verdict.ALTERNATIVE or a is None or c is None or not same:
+    if rival.verdict is not Verdict.ALTERNATIVE or not same:
         return rival
-    saved_hours = (c.seconds.expected - a.seconds.expected) / 3600
-    extra = (a.cost or Decimal(0)) - (c.cost or Decimal(0))
-    if saved_hours > 0 and extra > 0:
-        worth = extra / Decimal(repr(saved_hours))
-        values: dict[str, object] = {"worth": worth, "currency": rival.offering.currency}
-        return Rival(rival.offering, rival.verdict, a, "plan.wins_if_time", values)
-    return Rival(rival.offering, rival.verdict, a, "plan.wins_if_carbon", {})
+    message, values = turning_point(rival, chosen, race)
+    return Rival(rival.offering, rival.verdict, rival.prediction, message, values)

@@ -34,7 +34,7 @@ class Offering:
 
     `price_per_hour` is for one node without energy where the site meters energy apart (`tariff_per_kwh`),
     all-in otherwise; None is unpriced, and `price_basis` then says what would price it.
-    `interruptions_per_hour` is per node.
+    `interruptions_per_hour` is per node. A `processor` has no accelerators: its devices are cores.
     """
 
     key: str
@@ -63,6 +63,7 @@ class Offering:
     efficiency: Efficiency
     sensitivities: tuple[str, ...]
     launchable: bool
+    processor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a plan must not exceed; None is no limit."""
+    """What a plan must not exceed; None is no limit. `processors_only` leaves accelerators out."""
 
     min_devices: int
     max_devices: int | None
@@ -90,6 +91,7 @@ class Limits:
     sites: tuple[str, ...]
     sensitivity: str
     precision: str
+    processors_only: bool = False
 
 
 class Verdict(StrEnum):
@@ -161,3 +163,8 @@ class PlanResult:
     def chosen(self) -> Rival | None:
         """The plan to run, or None where nothing meets the limits."""
         return next((rival for rival in self.rivals if rival.verdict is Verdict.CHOSEN), None)
+
+    @property
+    def would_do(self) -> bool:
+        """Whether a larger deadline or budget would let an offering in."""
+        return any(rival.verdict in {Verdict.TOO_SLOW, Verdict.OVER_BUDGET} for rival in self.rivals)

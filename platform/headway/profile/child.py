@@ -8,36 +8,22 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import json
-import os
-import sys
-import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from headway.errors import HeadwayError, UserError
+from headway.errors import UserError
+from headway.profile.answering import answer
 from headway.profile.traced_types import TraceRequest, request_of
 
 
-def main() -> None:
-    """Read the request, answer in the file that the command line names."""
-    result = Path(sys.argv[1])
-    request = request_of(json.load(sys.stdin))
-    os.dup2(2, 1)
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        factory = resolve(request)
-        from headway.profile.whole import traced_profile
+def profiled(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The profile of a request."""
+    request = request_of(asked)
+    factory = resolve(request)  # what is wrong with a name is told before torch is loaded
+    from headway.profile.whole import traced_profile
 
-        answer = {"profile": traced_profile(request, factory).to_data()}
-    except HeadwayError as problem:
-        answer = {
-            "problem": {"message": problem.message, "values": {k: str(v) for k, v in problem.values.items()}}
-        }
-    except Exception as problem:  # noqa: BLE001 - user code may raise anything
-        answer = {"raised": described(problem)}
-    result.write_text(json.dumps(answer), encoding="utf-8")
+    return {"profile": traced_profile(request, factory).to_data()}
 
 
 def resolve(request: TraceRequest) -> Callable[..., Any] | None:
@@ -59,25 +45,6 @@ def resolve(request: TraceRequest) -> Callable[..., Any] | None:
     if not callable(found):
         raise UserError("profile.no_factory", module=module_name, name=name, file=module.__file__)
     return cast("Callable[..., Any]", found)
-
-
-def described(problem: BaseException) -> dict[str, str]:
-    """The innermost place in the user's own files (those under the working directory), else the last one."""
-    frames = traceback.extract_tb(problem.__traceback__)
-    folder = str(Path.cwd())
-    own = [
-        frame
-        for frame in frames
-        if frame.filename.startswith(folder) and "site-packages" not in frame.filename
-    ]
-    frame = (own or list(frames))[-1]
-    file = frame.filename.removeprefix(folder).lstrip("/") if own else frame.filename
-    return {
-        "place": f"{file}:{frame.lineno}",
-        "what": f"{type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}".rstrip(
-            ": "
-        ),
-    }
 
 
 def takes_layers(factory: Callable[..., Any]) -> bool:
@@ -102,4 +69,4 @@ def checked(made: object, name: str) -> tuple[Any, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    answer(profiled)

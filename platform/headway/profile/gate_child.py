@@ -5,21 +5,18 @@ The request on stdin is that of a trace. Like `headway.profile.child`, it is the
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
-from headway.errors import HeadwayError, UserError
+from headway.errors import UserError
 from headway.memory.gate import GateReport, check
 from headway.memory.recipe import Recipe
-from headway.profile.child import checked, described, resolve, takes_layers
+from headway.profile.answering import answer
+from headway.profile.child import checked, resolve, takes_layers
 from headway.profile.models import batch_maker, config_of, model_builder
 from headway.profile.traced_types import TraceRequest, request_of
 from headway.profile.whole import adapted
@@ -28,22 +25,11 @@ SAMPLES, LENGTH, LAYERS = 4, 24, 2
 MOST_PARAMETERS = 300_000_000
 
 
-def main() -> None:
-    """Read the request, answer in the file that the command line names."""
-    result = Path(sys.argv[1])
-    asked = json.load(sys.stdin)
-    request, exact = request_of(asked["trace"]), bool(asked["exact"])
-    os.dup2(2, 1)
-    sys.path.insert(0, str(Path.cwd()))
+def report(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The gate's report on a request."""
+    request = request_of(asked["trace"])
     torch.set_num_threads(max(1, torch.get_num_threads() // 2))
-    try:
-        answer: dict[str, Any] = {"report": asdict(gated(request, resolve(request), exact=exact))}
-    except HeadwayError as problem:
-        values = {key: str(value) for key, value in problem.values.items()}
-        answer = {"problem": {"message": problem.message, "values": values}}
-    except Exception as problem:  # noqa: BLE001 - user code may raise anything
-        answer = {"raised": described(problem)}
-    result.write_text(json.dumps(answer), encoding="utf-8")
+    return {"report": asdict(gated(request, resolve(request), exact=bool(asked["exact"])))}
 
 
 def gated(request: TraceRequest, factory: Callable[..., Any] | None, *, exact: bool) -> GateReport:
@@ -123,4 +109,4 @@ def cut(example: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
 
 
 if __name__ == "__main__":
-    main()
+    answer(report)

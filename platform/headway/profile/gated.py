@@ -8,15 +8,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from headway.errors import UserError
+from headway.profile.asking import ask
 from headway.profile.stored import key_of
 from headway.profile.traced import installed, source_of
 from headway.profile.traced_types import TraceRequest
@@ -74,7 +72,13 @@ def gate_for(request: TraceRequest, *, folder: Path, home: Path, exact: bool) ->
     known = _recalled(path)
     if known is not None:
         return known
-    found = _in_child(request, folder, exact=exact)
+    found = ask(
+        "headway.profile.gate_child",
+        {"trace": request.to_data(), "exact": exact},
+        name=request.name,
+        folder=folder,
+        timeout_seconds=TIMEOUT_SECONDS,
+    )
     if found["report"] and not found["report"]["problems"]:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
@@ -113,30 +117,3 @@ def _gated(report: Mapping[str, Any], *, remembered: bool) -> Gated:
         scope=str(report["scope"]),
         remembered=remembered,
     )
-
-
-def _in_child(request: TraceRequest, folder: Path, *, exact: bool) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as place:
-        result = Path(place) / "answer.json"
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", "headway.profile.gate_child", str(result)],
-                input=json.dumps({"trace": request.to_data(), "exact": exact}),
-                cwd=folder,
-                env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
-                capture_output=True,
-                text=True,
-                timeout=TIMEOUT_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise UserError("gate.timeout", name=request.name, seconds=round(TIMEOUT_SECONDS)) from None
-        if not result.is_file():
-            last = (done.stderr.strip().splitlines() or [""])[-1]
-            raise UserError("gate.child_died", name=request.name, code=done.returncode, last=last)
-        answer: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
-    if "problem" in answer:
-        raise UserError(answer["problem"]["message"], **answer["problem"]["values"])
-    if "raised" in answer:
-        raise UserError("profile.raised", name=request.name, **answer["raised"])
-    return answer

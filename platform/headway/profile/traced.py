@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import tempfile
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from headway.errors import UserError
+from headway.profile.asking import ask
 from headway.profile.configs import short_names
 from headway.profile.stored import folder_in, key_of, load, store
 from headway.profile.traced_types import TracedProfile, TraceRequest, Versions, traced_profile_of
@@ -47,7 +43,14 @@ def profile_for(
     known, reason = load(folder_in(home), key)
     if known is not None:
         return Found(known, stored=True)
-    profile = _in_child(request, folder, timeout_seconds)
+    answer = ask(
+        "headway.profile.child",
+        request.to_data(),
+        name=request.name,
+        folder=folder,
+        timeout_seconds=timeout_seconds,
+    )
+    profile = traced_profile_of(answer["profile"])
     store(folder_in(home), key, profile)
     return Found(profile, stored=False, ignored=reason)
 
@@ -85,31 +88,3 @@ def source_of(request: TraceRequest, folder: Path) -> str:
     path = folder.joinpath(*request.factory.partition(":")[0].split("."))
     beside = sorted(path.parent.glob("*.py")) if path.parent.is_dir() else []
     return "\0".join(f"{file.name}\0{file.read_text(encoding='utf-8', errors='replace')}" for file in beside)
-
-
-def _in_child(request: TraceRequest, folder: Path, timeout_seconds: float) -> TracedProfile:
-    with tempfile.TemporaryDirectory() as place:
-        result = Path(place) / "answer.json"
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", "headway.profile.child", str(result)],
-                input=json.dumps(request.to_data()),
-                cwd=folder,
-                env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
-                capture_output=True,
-                text=True,
-                timeout=timeout_seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise UserError("profile.timeout", name=request.name, seconds=round(timeout_seconds)) from None
-        if not result.is_file():
-            last = (done.stderr.strip().splitlines() or [""])[-1]
-            raise UserError("profile.child_died", name=request.name, code=done.returncode, last=last)
-        answer: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
-    if "problem" in answer:
-        problem = answer["problem"]
-        raise UserError(problem["message"], **problem["values"])
-    if "raised" in answer:
-        raise UserError("profile.raised", name=request.name, **answer["raised"])
-    return traced_profile_of(answer["profile"])

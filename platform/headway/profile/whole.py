@@ -33,7 +33,7 @@ _SAVED: dict[str, Recipe] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class Source:
     """How a model is made, its depth, and whether it can be made with any number of blocks."""
 
     build: Callable[[int | None], nn.Module]
@@ -58,7 +58,7 @@ def traced_profile(request: TraceRequest, factory: Callable[..., Any] | None) ->
     Raises:
         UserError: the factory returns something else than it should, a model has no loss, a name is unknown.
     """
-    source = _of_factory(request, factory) if factory is not None else _of_config(request)
+    source = source_of_request(request, factory)
     recipe = request.recipe
     bare = Recipe(precision=recipe.precision, sharding=recipe.sharding if request.sharded else "none")
     workers = request.world_size if request.sharded else 1
@@ -96,7 +96,12 @@ def traced_profile(request: TraceRequest, factory: Callable[..., Any] | None) ->
     )
 
 
-def _saved(source: _Source, request: TraceRequest) -> dict[str, SavedBytes]:
+def source_of_request(request: TraceRequest, factory: Callable[..., Any] | None) -> Source:
+    """How a request's model and batch are made."""
+    return _of_factory(request, factory) if factory is not None else _of_config(request)
+
+
+def _saved(source: Source, request: TraceRequest) -> dict[str, SavedBytes]:
     recipes = dict(_SAVED)
     if request.recipe.layers:
         recipes["recipe"] = Recipe(layers=request.recipe.layers)
@@ -114,7 +119,7 @@ def _saved(source: _Source, request: TraceRequest) -> dict[str, SavedBytes]:
     }
 
 
-def _of_config(request: TraceRequest) -> _Source:
+def _of_config(request: TraceRequest) -> Source:
     changes = dict(request.config)
     config = config_of(request.model, changes)
     vocab, image = getattr(config, "vocab_size", 0), getattr(config, "image_size", None)
@@ -123,10 +128,10 @@ def _of_config(request: TraceRequest) -> _Source:
         return adapted(model_builder(request.model, changes, layers=layers)(), request)
 
     layers = layers_of(request.model, changes)
-    return _Source(build, batch_maker(vocab, image=image), layers, True, *_counts(build, layers))
+    return Source(build, batch_maker(vocab, image=image), layers, True, *_counts(build, layers))
 
 
-def _of_factory(request: TraceRequest, factory: Callable[..., Any]) -> _Source:
+def _of_factory(request: TraceRequest, factory: Callable[..., Any]) -> Source:
     any_depth = takes_layers(factory)
 
     def made(layers: int | None) -> tuple[nn.Module, Any]:
@@ -148,7 +153,7 @@ def _of_factory(request: TraceRequest, factory: Callable[..., Any]) -> _Source:
     with OneFakeMode(allow_non_fake_inputs=True):
         layers = len(blocks_of(build(None)))
     counts = _counts(build, layers) if any_depth else _count(lambda: build(None))
-    return _Source(build, batch, layers, any_depth, *counts)
+    return Source(build, batch, layers, any_depth, *counts)
 
 
 def adapted(model: nn.Module, request: TraceRequest) -> nn.Module:

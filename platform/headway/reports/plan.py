@@ -62,8 +62,11 @@ def _recipe(found: Prediction, rival: Rival) -> str:
 
 
 def _time(found: Prediction) -> str:
-    spread = max(found.seconds.high - found.seconds.expected, found.seconds.expected - found.seconds.low)
-    return f"{format_seconds(found.seconds.expected)} ±{format_seconds(spread)}"
+    low, high = format_seconds(found.seconds.low), format_seconds(found.seconds.high)
+    number, _space, unit = low.rpartition(" ")
+    if number and " " not in number and high.endswith(f" {unit}") and high.count(" ") == 1:
+        low = number  # a unit that both have is said once
+    return f"{format_seconds(found.seconds.expected)} ({low}–{high})"
 
 
 def _cost(found: Prediction, currency: str) -> str:
@@ -129,9 +132,7 @@ def _rival_document(rival: Rival) -> dict[str, Any]:
         "offering": offering.key,
         "verdict": rival.verdict.value,
         "reason": rival.message,
-        "values": {
-            key: f"{value:f}" if isinstance(value, Decimal) else value for key, value in rival.values.items()
-        },
+        "values": {key: _plain(value) for key, value in rival.values.items()},
         "instance": offering.instance,
         "accelerator": offering.accelerator,
         "capacity": offering.capacity,
@@ -145,6 +146,13 @@ def _rival_document(rival: Rival) -> dict[str, Any]:
         },
         "prediction": None if rival.prediction is None else _prediction(rival.prediction),
     }
+
+
+def _plain(value: object) -> object:
+    """A value of a reason for machines: money as decimal text to the nano-unit, seconds to a tenth."""
+    if isinstance(value, Decimal):
+        return f"{value:.9f}"
+    return round(value, 1) if isinstance(value, float) else value
 
 
 def _prediction(found: Prediction) -> dict[str, Any]:

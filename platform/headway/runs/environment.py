@@ -17,6 +17,7 @@ WORKERS = "HEADWAY_WORKERS"
 CPUS_PER_WORKER = "HEADWAY_CPUS_PER_WORKER"
 METHOD = "HEADWAY_METHOD"
 RECIPE = "HEADWAY_RECIPE"
+ROOM = "HEADWAY_ROOM"
 
 STOP_REQUEST = "stop"  # the file in the control folder that asks for a stop after a checkpoint
 
@@ -40,6 +41,7 @@ class Supervised:
     workers: int | None
     cpus_per_worker: int
     recipe: str | None = None  # JSON; None means the script decides
+    room: str | None = None  # JSON: the predicted memory of the recipe's micro-batch, and the limit
 
     @classmethod
     def read(cls) -> Supervised:
@@ -59,4 +61,5 @@ class Supervised:
             workers=int(env[WORKERS]) if env.get(WORKERS) else None,
             cpus_per_worker=int(env.get(CPUS_PER_WORKER, "1")),
             recipe=env.get(RECIPE) or None,
+            room=env.get(ROOM) or None,
         )

@@ -78,6 +78,7 @@ BOUNDS: Final[dict[str, Bound]] = {
     "sites.life_years": _bound("0.5", 30, "years"),
     "sites.residual": _bound(0, 1, "share"),
     "sites.cost_of_capital": _bound(0, 1, "share"),
+    "sites.utilisation": _bound("0.001", 1, "share"),
     "sites.power_watts": _bound(1, 200_000, "watts"),
     "sites.pue": _bound(1, 3, "ratio"),
     "sites.tariff": _bound(0, 100, "money"),

@@ -87,7 +87,8 @@ class OwnedSite(Part):
 
     `residual` is the share of the price that is left after `life_years`; `cost_of_capital` is a share per
     year; `power_watts` is one server's draw at full load; the tariff is per kWh; `colo` (rent) and `staff`
-    are per server and month.
+    are per server and month; `utilisation` is the share of its hours that a server is really used (assumed
+    where it is not said).
     """
 
     kind: Literal["owned"]
@@ -98,6 +99,7 @@ class OwnedSite(Part):
     life_years: Annotated[Number, within("sites.life_years")] = 5.0
     residual: Annotated[Number, within("sites.residual")] = 0.0
     cost_of_capital: Annotated[Number, within("sites.cost_of_capital")] = 0.0
+    utilisation: Annotated[Number, within("sites.utilisation")] | None = None
     power_watts: Annotated[Number, within("sites.power_watts")]
     pue: Annotated[Number, within("sites.pue")] = 1.5
     tariff: Tariff

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from headway.memory.batch import FirstStep, Room
 from headway.memory.optimizers import MakeOptimizer
 from headway.memory.recipe import Recipe, recipe_of
 from headway.memory.step import Step
@@ -111,13 +112,26 @@ class Context:
 
         `make` makes the optimizer of parameters it is given. The step is tracked: checkpoints hold it.
         """
-        step = Step(model.to(self.device), make, self.recipe)
+        room = self._supervised.room
+        step = Step(
+            model.to(self.device),
+            make,
+            self.recipe,
+            room=Room(**json.loads(room)) if room else None,
+            on_first_step=self._say_first_step,
+        )
         if self.rank == 0:
             for change in step.applied.changes:
                 for name, reason in change.unchanged:
                     print(f"{change.technique} leaves {name or 'the model'} as it is: {reason}", flush=True)
         self.track(step=step)
         return step
+
+    def _say_first_step(self, found: FirstStep) -> None:
+        if self.rank == 0:
+            took, said = (round(size / 2**20) for size in (found.measured_bytes, found.predicted_bytes))
+            batch = f"{found.before}" if found.before == found.after else f"{found.before}, now {found.after}"
+            print(f"first step: {took} MiB on a worker, {said} predicted; micro-batch {batch}", flush=True)
 
     def dataset(self, name: str) -> Any:  # noqa: ANN401 - Ray Data's own iterator type
         """This worker's shard of a dataset that `run()` was given."""

@@ -17,7 +17,7 @@ def test_a_plan_names_its_choice_and_every_loser(headway):
     assert "chosen: the cheapest that meets the limits" in out
     assert "unpriced: eu-west-3/p4d-od" in out
     assert "snapshot 2026-07-20" in out
-    assert "headway prices refresh" in out
+    assert "the snapshot has no on-demand price of p4d.24xlarge in eu-west-3" in out
 
 
 def test_a_plan_that_nothing_meets_exits_with_5(headway):

@@ -146,12 +146,85 @@ def test_a_plan_does_not_depend_on_the_order_of_the_offerings(found):
         ({}, {"sites": ("other",)}, Verdict.FORBIDDEN, "plan.site_not_allowed"),
         ({"peak_flops": {"fp16": 1e14}}, {}, Verdict.UNSUITED, "plan.no_precision"),
         ({}, {"min_devices": 64}, Verdict.UNSUITED, "plan.wrong_size"),
-        ({}, {"max_devices": 4}, Verdict.UNSUITED, "plan.wrong_size"),
+        ({}, {"max_devices": 4}, Verdict.UNSUITED, "plan.machine_too_big"),
+        ({}, {"min_devices": 9, "max_devices": 15}, Verdict.UNSUITED, "plan.no_whole_number"),
+        ({}, {"processors_only": True}, Verdict.UNSUITED, "plan.processors_only"),
+        ({"processor": True}, {"processors_only": True}, Verdict.CHOSEN, "plan.chosen_cheapest"),
+        *(
+            ({"price_per_hour": None, "capacity": capacity}, {}, Verdict.UNPRICED, message)
+            for capacity, message in (
+                ("on-demand", "plan.unpriced"),
+                ("spot", "plan.unpriced"),
+                ("reserved", "plan.unpriced_contract"),
+                ("savings-plan", "plan.unpriced_contract"),
+                ("block", "plan.unpriced_contract"),
+            )
+        ),
     ],
 )
 def test_each_reason_is_given(change, limits, verdict, message):
     (rival,) = plan(WORK, [replace(BASE, **change)], replace(LIMITS, **limits)).rivals
     assert (rival.verdict, rival.message) == (verdict, message)
+
+
+@given(
+    devices=st.integers(1, 16),
+    machines=st.integers(1, 12),
+    least=st.integers(1, 200),
+    span=st.one_of(st.none(), st.integers(0, 40)),
+)
+def test_why_no_number_of_machines_will_do_is_true_by_its_own_numbers(devices, machines, least, span):
+    most = None if span is None else least + span
+    offering = replace(BASE, devices=devices, max_nodes=machines, memory_bytes=1 << 60)
+    work = replace(WORK, global_batch=10**6)
+    (rival,) = plan(work, [offering], replace(LIMITS, min_devices=least, max_devices=most)).rivals
+    possible = [n * devices for n in range(1, machines + 1) if least <= n * devices <= (most or 10**9)]
+    said = rival.values
+    if possible:
+        assert rival.verdict is Verdict.CHOSEN
+    elif rival.message == "plan.machine_too_big":
+        assert said["devices"] == devices > said["wanted"] == most
+    elif rival.message == "plan.wrong_size":
+        assert said["most"] == devices * machines < said["needed"] == least
+    else:
+        assert rival.message == "plan.no_whole_number"
+        assert devices <= most
+        assert devices * machines >= least
+        assert said == {"devices": devices, "wanted": f"{least}..{most}" if span else f"{least}"}
+
+
+@given(devices=st.integers(1, 16), machines=st.integers(1, 8), batch=st.integers(1, 64))
+def test_a_batch_below_the_devices_names_the_smallest_layout_that_was_tried(devices, machines, batch):
+    offering = replace(BASE, devices=devices, max_nodes=machines, memory_bytes=1 << 60)
+    (rival,) = plan(replace(WORK, global_batch=batch), [offering], LIMITS).rivals
+    if batch >= devices:
+        assert rival.verdict is Verdict.CHOSEN
+    else:
+        assert rival.message == "plan.batch_below_devices"
+        assert rival.values == {"devices": devices, "batch": batch}
+
+
+def test_too_little_memory_is_told_of_a_layout_that_the_batch_fills():
+    offering = replace(BASE, devices=2, max_nodes=4, memory_bytes=1 << 30)
+    (rival,) = plan(replace(WORK, global_batch=4), [offering], LIMITS).rivals
+    assert (rival.message, rival.values["devices"]) == ("plan.too_small", 4)
+
+
+@pytest.mark.parametrize(
+    ("change", "limits", "would"),
+    [
+        ({}, {"deadline_seconds": 60.0}, True),
+        ({}, {"budget": Decimal(1), "budget_currency": "USD"}, True),
+        ({}, {"sites": ("other",)}, False),
+        ({"memory_bytes": 1 << 30}, {}, False),
+        ({"price_per_hour": None}, {}, False),
+        ({}, {"max_devices": 4}, False),
+    ],
+)
+def test_only_a_larger_limit_would_let_an_offering_in(change, limits, would):
+    result = plan(WORK, [replace(BASE, **change)], replace(LIMITS, **limits))
+    assert result.chosen is None
+    assert result.would_do is would
 
 
 def test_a_slower_and_dearer_offering_is_dominated_by_name():

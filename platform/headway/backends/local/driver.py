@@ -48,7 +48,8 @@ class Launch:
     storage: Path
     lease_epoch: int
     method: str
-    recipe: str | None
+    recipe: str | None = None
+    room: str | None = None
     ray_address: str = ""
 
     @property
@@ -103,6 +104,7 @@ def driver_environment(launch: Launch, base: Mapping[str, str]) -> dict[str, str
         environment.CPUS_PER_WORKER: str(launch.cpus_per_worker),
         environment.METHOD: launch.method,
         **({} if launch.recipe is None else {environment.RECIPE: launch.recipe}),
+        **({} if launch.room is None else {environment.ROOM: launch.room}),
         "PYTHONUNBUFFERED": "1",
         "RAY_TRAIN_CALLBACKS": "headway.train.ray_callback.ReportSpool",
         "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": base.get("RAY_TRAIN_HEALTH_CHECK_INTERVAL_S", "0.2"),

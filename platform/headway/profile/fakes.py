@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -34,3 +36,18 @@ class ValuesAreOne(TorchDispatchMode):
             dtype: torch.dtype = args[0].dtype
             return True if dtype == torch.bool else 1.0 if dtype.is_floating_point else 1
         return func(*args, **(kwargs or {}))
+
+
+@contextmanager
+def unmoved() -> Generator[None]:
+    """Within it `module.to(…)` does nothing: fake parameters cannot be moved, and need not be."""
+    plain = nn.Module.to
+
+    def stay(module: nn.Module, *_arguments: object, **_named: object) -> nn.Module:
+        return module
+
+    nn.Module.to = stay  # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        yield
+    finally:
+        nn.Module.to = plain

@@ -40,7 +40,7 @@ def gated(request: TraceRequest, factory: Callable[..., Any] | None, *, exact: b
     """
     torch.manual_seed(0)
     model, batch = _of_factory(request, factory) if factory is not None else _of_config(request)
-    return check(adapted(model, request), batch, small_recipe(request.recipe), exact=exact)
+    return check(adapted(model, request, random=True), batch, small_recipe(request.recipe), exact=exact)
 
 
 def small_recipe(recipe: Recipe) -> Recipe:

@@ -9,13 +9,13 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from headway.errors import UserError
 from headway.memory.blocks import blocks_of
+from headway.memory.methods import adapt
 from headway.memory.recipe import Recipe, uniform
 from headway.profile.child import checked, takes_layers
 from headway.profile.deep import profile_deep_peak
 from headway.profile.extrapolate import along
-from headway.profile.fakes import OneFakeMode
+from headway.profile.fakes import OneFakeMode, unmoved
 from headway.profile.models import batch_maker, config_of, layers_of, model_builder
 from headway.profile.peak import profile_peak
 from headway.profile.polynomial import SavedBytes
@@ -156,20 +156,10 @@ def _of_factory(request: TraceRequest, factory: Callable[..., Any]) -> Source:
     return Source(build, batch, layers, any_depth, *counts)
 
 
-def adapted(model: nn.Module, request: TraceRequest) -> nn.Module:
-    """The model as its method trains it.
-
-    Raises:
-        UserError: the method cannot be traced.
-    """
-    if request.method == "full":
-        return model
-    if request.method != "lora":
-        raise UserError("profile.no_method", method=request.method)
-    from peft import LoraConfig, get_peft_model
-
-    config = LoraConfig(r=request.rank, target_modules=list(request.targets) or "all-linear")
-    return get_peft_model(cast("Any", model), config)
+def adapted(model: nn.Module, request: TraceRequest, *, random: bool = False) -> nn.Module:
+    """The model as its method trains it."""
+    with unmoved():
+        return adapt(model, request.method, rank=request.rank, targets=request.targets, random=random)
 
 
 def _counts(build: Callable[[int | None], nn.Module], layers: int) -> tuple[int, int]:
@@ -181,7 +171,9 @@ def _counts(build: Callable[[int | None], nn.Module], layers: int) -> tuple[int,
 def _count(build: Callable[[], nn.Module]) -> tuple[int, int]:
     with OneFakeMode(allow_non_fake_inputs=True):
         every = list(build().parameters())
-    return sum(p.numel() for p in every), sum(p.numel() for p in every if p.requires_grad)
+    # Packed weights of 4 bits are two a byte.
+    sizes = [(p.numel() * (2 if p.dtype == torch.uint8 else 1), p.requires_grad) for p in every]
+    return sum(size for size, _trained in sizes), sum(size for size, trained in sizes if trained)
 
 
 def _resized(example: object, micro_batch: int, seq_len: int) -> Mapping[str, Tensor]:

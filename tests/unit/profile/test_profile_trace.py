@@ -197,3 +197,22 @@ def test_a_model_without_a_loss_is_refused():
 def test_a_name_that_says_no_type_is_refused():
     with pytest.raises(UserError, match="nosuch"):
         config_of("nosuch")
+
+
+@pytest.mark.parametrize("method", ["lora", "qlora"])
+def test_adapters_are_traced_and_four_bits_take_a_seventh_of_fp32(method):
+    from headway.profile.traced_types import TraceRequest
+    from headway.profile.whole import traced_profile
+
+    config = (("hidden_size", 256), ("intermediate_size", 1024), ("num_hidden_layers", 4), ("vocab_size", 64))
+    request = TraceRequest(
+        model="bert-large", config=config, method=method, micro_batch=2, seq_len=32, rules="cpu", rank=4
+    )
+    full = traced_profile(
+        TraceRequest(model="bert-large", config=config, micro_batch=2, seq_len=32, rules="cpu"), None
+    )
+    found = traced_profile(request, None)
+    assert found.parameters >= full.parameters
+    assert found.trained < full.parameters / 10
+    share = found.peak.by_category["parameters"] / full.peak.by_category["parameters"]
+    assert 0.95 < share < 1.1 if method == "lora" else share < 0.3

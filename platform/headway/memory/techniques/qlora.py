@@ -11,6 +11,6 @@ TECHNIQUE = Technique(
     saves="3/4 of the 16-bit weights, and gradients and state of all but the adapters",
     costs="weights rounded to 4 bits: another method, the user's choice",
     exact=True,
-    needs="workload.method: qlora; bitsandbytes",
+    needs="workload.method: qlora; on GPUs bitsandbytes, elsewhere a slower form in PyTorch",
     source="Dettmers et al. (arXiv 2305.14314); peft, bitsandbytes",
 )

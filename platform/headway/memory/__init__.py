@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 def apply(model: nn.Module, recipe: Recipe) -> Applied:
     """Change a model, in place, as a recipe says; see `headway.memory.applied.apply_recipe`.
 
+    `headway.memory.recipe.recipe_of({"layers": [...]})` makes a recipe.
+
     Raises:
+        TypeError: one of the two is something else.
         UserError: the recipe contradicts itself or names what does not exist.
     """
     from headway.memory.applied import apply_recipe

@@ -32,8 +32,13 @@ def apply_recipe(model: nn.Module, recipe: Recipe) -> Applied:
     precision, the optimizer and accumulation belong to the step (`headway.memory.step`).
 
     Raises:
+        TypeError: `model` or `recipe` is something else.
         UserError: the recipe contradicts itself or names what does not exist.
     """
+    if not isinstance(model, nn.Module) or not isinstance(recipe, Recipe):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(
+            f"apply takes a torch module and a Recipe, not {type(model).__name__}, {type(recipe).__name__}"
+        )
     changes: list[Change] = []
     for technique in techniques_of(recipe):
         if technique.name == recompute.NAME:

@@ -23,7 +23,8 @@ from headway.memory.injection import with_shared_masks
 from headway.memory.recipe import Recipe
 from headway.memory.registry import lossy_in, techniques_of
 from headway.memory.step import LossOf, Step, split
-from headway.memory.techniques import norm_from_output
+from headway.memory.swap import Swapped
+from headway.memory.techniques import lean_attention
 
 TOLERANCE = 1e-5
 FLOOR = 1e-3
@@ -129,7 +130,9 @@ def _check(
     problems += differences(plain, candidate)
     problems += _unreported(applied, recipe)
     notes = [f"{name} found nothing to change in this model" for name in applied.idle]
-    truth, _loss = plain_gradients(copy.deepcopy(model).double().train(), batch, recipe, loss_of, seed)
+    kind = _precision(model, recipe)
+    truth, why = _truth(model, batch, recipe, loss_of, seed)
+    notes += [why] if why else []
     reference, plain_loss = plain_gradients(plain, batch, recipe, loss_of, seed, precision=recipe.precision)
     before = {name: value.detach().clone() for name, value in candidate.named_parameters()}
     try:
@@ -137,12 +140,12 @@ def _check(
     except RuntimeError as error:
         problems.append(f"the changed model fails: {str(error).splitlines()[0]}")
         return GateReport(tuple(problems), tuple(notes), (), lossy, ())
-    unused = _unused(applied)
-    problems += [text for name, text in unused if not _without_effect(name, recipe)]
-    notes += [text for name, text in unused if _without_effect(name, recipe)]
-    problems += _loss_problem(plain_loss, loss, recipe)
-    compared = compare(truth, reference, captured)
-    problems += _gradient_problems(reference, captured, compared, recipe, lossy)
+    problems += _not_done(applied)
+    notes += _unused(applied)
+    problems += _loss_problem(plain_loss, loss, kind)
+    problems += _buffer_problems(plain, candidate)
+    compared = compare(truth or reference, reference, captured)
+    problems += _gradient_problems(reference, captured, compared, kind, lossy, known=truth is not None)
     problems += _update_problems(before, candidate, step, captured)
     problems += _evaluation_problems(plain, candidate, batch, loss_of, before)
     return GateReport(
@@ -247,8 +250,10 @@ def _gradient_problems(
     reference: dict[str, Tensor],
     found: dict[str, Tensor],
     compared: tuple[Compared, ...],
-    recipe: Recipe,
+    kind: str,
     lossy: tuple[str, ...],
+    *,
+    known: bool,
 ) -> list[str]:
     problems = [f"{name} gets no gradient" for name in reference if name not in found]
     problems += [
@@ -259,20 +264,20 @@ def _gradient_problems(
     for item in compared:
         if not math.isfinite(item.difference):
             problems.append(f"{item.name}: its gradient is not finite")
-        elif recipe.precision == "fp32" and item.difference > TOLERANCE:
+        elif kind == "fp32" and item.difference > TOLERANCE:
             problems.append(
                 f"{item.name}: gradient differs by {item.difference:.1e}, {TOLERANCE:.0e} allowed"
             )
-        elif item.error > ERROR_RATIO * item.plain_error + _error_floor(recipe):
+        elif known and item.error > ERROR_RATIO * item.plain_error + _error_floor(kind):
             problems.append(
                 f"{item.name}: error against float64 {item.error:.1e}, plain {item.plain_error:.1e}"
             )
     return problems
 
 
-def _error_floor(recipe: Recipe) -> float:
+def _error_floor(kind: str) -> float:
     """Rounding of the precision in use, below which errors are luck."""
-    return {"bf16": 2e-3, "fp16": 2.5e-4}.get(recipe.precision, ERROR_FLOOR)
+    return {"bf16": 2e-3, "fp16": 2.5e-4}.get(kind, ERROR_FLOOR)
 
 
 def _unreported(applied: Applied, recipe: Recipe) -> list[str]:
@@ -282,24 +287,65 @@ def _unreported(applied: Applied, recipe: Recipe) -> list[str]:
     return [f"{name} is in the recipe and was not applied" for name in wanted if name not in told]
 
 
-def _without_effect(technique: str, recipe: Recipe) -> bool:
-    """Whether a technique is known to do nothing under a recipe: norms give fp32 under autocast."""
-    return technique == norm_from_output.NAME and recipe.precision != "fp32"
+def _not_done(applied: Applied) -> list[str]:
+    """Modules that a technique says it has changed and that are what they were."""
+    modules = dict(applied.model.named_modules())
+    swapping = {item.technique for item in applied.changes} - {lean_attention.NAME}
+    return [
+        f"{change.technique} was reported for {name} and was not applied"
+        for change in applied.changes
+        for name in change.changed
+        if change.technique in swapping and name in modules and not isinstance(modules[name], Swapped)
+    ]
 
 
-def _unused(applied: Applied) -> list[tuple[str, str]]:
-    """Techniques none of whose changed modules has worked in its changed way."""
+def _unused(applied: Applied) -> list[str]:
+    """Techniques none of whose changed modules has worked in its changed way: nothing is saved by them."""
     calls = calls_of(applied.model)
-    unused: list[tuple[str, str]] = []
+    unused: list[str] = []
     for change in applied.changes:
         known = [calls[name] for name in change.changed if name in calls]
         if known and not any(known):
-            unused.append((change.technique, f"{change.technique} was applied but never took effect"))
+            unused.append(f"{change.technique} was applied but never took effect: it saves nothing here")
     return unused
 
 
-def _loss_problem(plain: float, found: Tensor, recipe: Recipe) -> list[str]:
-    allowed = {"fp32": TOLERANCE, "bf16": 2e-2, "fp16": 3e-3}[recipe.precision]
+def _precision(model: nn.Module, recipe: Recipe) -> str:
+    """What both models compute in: the recipe's precision, or that of the model's own weights."""
+    own = {torch.bfloat16: "bf16", torch.float16: "fp16"}
+    found = {own[p.dtype] for p in model.parameters() if p.dtype in own}
+    return recipe.precision if recipe.precision != "fp32" or not found else min(found)
+
+
+def _truth(
+    model: nn.Module,
+    batch: Any,  # noqa: ANN401
+    recipe: Recipe,
+    loss_of: LossOf,
+    seed: int,
+) -> tuple[dict[str, Tensor] | None, str]:
+    """Gradients in float64, or None and why: a model may insist on a type of its own."""
+    try:
+        return plain_gradients(copy.deepcopy(model).double().train(), batch, recipe, loss_of, seed)[0], ""
+    except RuntimeError as error:
+        return (
+            None,
+            f"not compared with float64: the model does not run in it: {str(error).splitlines()[0]}",
+        )
+
+
+def _buffer_problems(plain: nn.Module, candidate: nn.Module) -> list[str]:
+    """Buffers that the same forward passes have left in another state: a block ran more often, or not."""
+    after = dict(candidate.named_buffers())
+    return [
+        f"{name}: the buffer is not what the plain model's is after a step"
+        for name, buffer in plain.named_buffers()
+        if name in after and not torch.allclose(buffer.double(), after[name].double(), rtol=1e-4, atol=1e-6)
+    ]
+
+
+def _loss_problem(plain: float, found: Tensor, kind: str) -> list[str]:
+    allowed = {"fp32": TOLERANCE, "bf16": 2e-2, "fp16": 3e-3}[kind]
     if abs(float(found) - plain) <= allowed * max(1.0, abs(plain)):
         return []
     return [f"the loss is {float(found):.6g}, the plain model's {plain:.6g}"]
@@ -334,6 +380,8 @@ def _evaluation_problems(
         plain.eval()
         candidate.eval()
         wanted, first = float(loss_of(plain, batch)), float(loss_of(candidate, batch))
+        if float(loss_of(plain, batch)) != wanted:
+            return []  # the plain model itself draws random numbers in evaluation
         second = float(loss_of(candidate, batch))
     if first != second:
         return ["in evaluation the loss differs from call to call"]

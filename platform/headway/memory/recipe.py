@@ -111,6 +111,9 @@ def _refuse_bad_values(data: Mapping[str, object]) -> None:
     for key, allowed in choices.items():
         if key in data and data[key] not in allowed:
             raise UserError("memory.bad_value", key=key, value=data[key], known=", ".join(allowed))
+    if not isinstance(data.get("offload_activations", False), bool):
+        value = data["offload_activations"]
+        raise UserError("memory.bad_value", key="offload_activations", value=value, known="true, false")
     for key in ("micro_batch", "accumulation", "powersgd_rank"):
         value = data.get(key, 1)
         if key == "micro_batch" and value is None:
@@ -131,6 +134,8 @@ def _frozen(item: object) -> object:
 
 def _segment(item: object) -> Segment:
     data = cast("Mapping[str, Any]", item) if isinstance(item, Mapping) else {}
+    if data.keys() - {"blocks", "keep"} or isinstance(data.get("blocks"), bool):
+        raise UserError("memory.bad_value", key="recompute", value=item, known="blocks (a number) and keep")
     blocks, keep = data.get("blocks", REST), data.get("keep")
     if keep not in get_args(Keep) or not isinstance(blocks, int) or blocks < REST:
         raise UserError("memory.bad_value", key="recompute", value=item, known=", ".join(get_args(Keep)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -12,9 +14,13 @@ from typing import Any
 
 from headway.errors import HeadwayError
 
+PR_SET_PDEATHSIG = 1
+
 
 def answer(work: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
     """Do the work that stdin asks for; what goes wrong is an answer too."""
+    # This process ends with the one that asked: nobody else waits for the answer.
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     result = Path(sys.argv[1])
     request = json.load(sys.stdin)
     os.dup2(2, 1)

@@ -5,6 +5,7 @@ A passed gate is remembered by what it depends on, as a profile is.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -67,9 +68,11 @@ def gate_for(request: TraceRequest, *, folder: Path, home: Path, exact: bool) ->
     Raises:
         UserError: torch is missing, or the factory is, raises, returns something else, or takes too long.
     """
-    key = key_of(request, installed(request), f"gate {exact} {source_of(request, folder)} {_ourselves()}")
+    source = source_of(request, folder, home)
+    key = key_of(request, installed(request), f"gate {exact} {source} {_ourselves()}")
     path = home / "gates" / f"{key}.json"
-    known = _recalled(path)
+    # What a factory imports and reads beside its own file is not known: its models are compared each time.
+    known = _recalled(path) if not request.factory else None
     if known is not None:
         return known
     found = ask(
@@ -80,11 +83,17 @@ def gate_for(request: TraceRequest, *, folder: Path, home: Path, exact: bool) ->
         timeout_seconds=TIMEOUT_SECONDS,
     )
     if found["report"] and not found["report"]["problems"]:
+        _remember(path, found["report"])
+    return _gated(found["report"], remembered=False)
+
+
+def _remember(path: Path, report: Mapping[str, Any]) -> None:
+    """Keep a pass; where the folder cannot be written the gate is run again next time."""
+    with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
-            json.dump(found["report"], file)
+            json.dump(report, file)
         os.replace(file.name, path)  # noqa: PTH105 - atomic on one file system
-    return _gated(found["report"], remembered=False)
 
 
 def _ourselves() -> str:

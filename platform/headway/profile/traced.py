@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,6 +15,9 @@ from headway.profile.stored import folder_in, key_of, load, store
 from headway.profile.traced_types import TracedProfile, TraceRequest, Versions, traced_profile_of
 
 TIMEOUT_SECONDS = 300.0
+MOST_FILES, MOST_BYTES = 2000, 1_000_000
+_READ = {".py", ".json", ".yaml", ".yml", ".toml", ".cfg", ".ini"}
+_SKIPPED = {"node_modules", "__pycache__", "venv"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ def profile_for(
     Raises:
         UserError: torch is missing, or the factory is, raises, returns something else, or takes too long.
     """
-    key = key_of(request, installed(request), source_of(request, folder))
+    key = key_of(request, installed(request), source_of(request, folder, home))
     known, reason = load(folder_in(home), key)
     if known is not None:
         return Found(known, stored=True)
@@ -51,14 +55,17 @@ def profile_for(
         timeout_seconds=timeout_seconds,
     )
     profile = traced_profile_of(answer["profile"])
-    store(folder_in(home), key, profile)
+    try:
+        store(folder_in(home), key, profile)
+    except OSError as problem:
+        return Found(profile, stored=False, ignored=f"{problem}")
     return Found(profile, stored=False, ignored=reason)
 
 
 def stored_profile(request: TraceRequest, *, folder: Path, home: Path) -> Found | None:
     """The stored profile of a request, or None: nothing is traced."""
     try:
-        key = key_of(request, installed(request), source_of(request, folder))
+        key = key_of(request, installed(request), source_of(request, folder, home))
     except UserError:
         return None
     known, _reason = load(folder_in(home), key)
@@ -81,10 +88,24 @@ def installed(request: TraceRequest) -> Versions:
     return Versions(found[0], found[1], kernel)
 
 
-def source_of(request: TraceRequest, folder: Path) -> str:
-    """The content that a profile depends on: all Python files beside a factory's, or a configuration."""
+def source_of(request: TraceRequest, folder: Path, home: Path) -> str:
+    """What a profile depends on: code and settings under the job's directory, or a configuration."""
     if not request.factory:
         return json.dumps(short_names().get(request.model.lower(), {}), sort_keys=True)
-    path = folder.joinpath(*request.factory.partition(":")[0].split("."))
-    beside = sorted(path.parent.glob("*.py")) if path.parent.is_dir() else []
-    return "\0".join(f"{file.name}\0{file.read_text(encoding='utf-8', errors='replace')}" for file in beside)
+    return "\0".join(
+        f"{file.relative_to(folder)}\0{file.read_text(encoding='utf-8', errors='replace')}"
+        for file in _beside(folder, home.resolve())
+    )
+
+
+def _beside(folder: Path, home: Path) -> list[Path]:
+    """The files under a job's directory that a factory may read: code and settings, none hidden, huge or ours."""
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder):
+        kept = (name for name in folders if not name.startswith(".") and name not in _SKIPPED)
+        folders[:] = sorted(name for name in kept if Path(place, name).resolve() != home)
+        paths = [Path(place, name) for name in sorted(names) if Path(name).suffix in _READ]
+        found += [path for path in paths if path.is_file() and path.stat().st_size <= MOST_BYTES]
+        if len(found) > MOST_FILES:
+            break
+    return found

@@ -179,7 +179,9 @@ def _count(build: Callable[[], nn.Module]) -> tuple[int, int]:
 def _resized(example: object, micro_batch: int, seq_len: int) -> Mapping[str, Tensor]:
     """An example made `micro_batch` samples large; what is as long as its first item, `seq_len` long."""
     items = cast("Mapping[str, Tensor]", example)
-    length = next((item.shape[1] for item in items.values() if item.dim() == 2), None)
+    # Only token ids say how long a sample is: another width is the model's own.
+    ids = (item for item in items.values() if item.dim() == 2 and not item.is_floating_point())
+    length = next((item.shape[1] for item in ids), None)
     found: dict[str, Tensor] = {}
     for name, item in items.items():
         sizes = [micro_batch, *item.shape[1:]] if item.dim() else []

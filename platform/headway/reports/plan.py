@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from headway.messages import text
+from headway.messages import find, text
 from headway.planner.types import Limits, PlanResult, Prediction, Rival, Work
 from headway.units import format_amount, format_bytes, format_seconds
 
@@ -90,6 +90,8 @@ def _readable(values: Mapping[str, object]) -> dict[str, object]:
             shown[key] = format_seconds(value)
         elif isinstance(value, Decimal):
             shown[key] = format_amount(value)
+        elif key == "capacity":
+            shown[key] = find(f"dashboard.capacity_{value}") or value
         else:
             shown[key] = value
     return shown

@@ -68,7 +68,7 @@ def test_a_factory_is_traced_in_a_child_and_stored(folder):
     assert str(path) in reason
     assert stored.load(path.parent, "another") == (None, "")
     (folder / "models.py").write_text(GOOD + "\n# changed\n")
-    assert traced.source_of(TraceRequest(factory="models:small"), folder) != GOOD
+    assert traced.source_of(TraceRequest(factory="models:small"), folder, folder / "home") != GOOD
 
 
 def test_what_a_factory_raises_comes_back_with_its_place(folder):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - torch's own custom
 from torch import Tensor, nn
 
-from headway.memory.layers.deferred import Deferred
+from headway.memory.layers.deferred import Deferred, has_hooks
 
 
 class DeferredActivation:
@@ -26,7 +26,7 @@ class DeferredActivation:
     def forward(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - an activation's own signature
         """The activation of a tensor, now or later."""
         x = args[0] if len(args) == 1 and not kwargs else None
-        if not isinstance(x, Tensor) or not wants_deferral(x, self.neighbours):
+        if not isinstance(x, Tensor) or not wants_deferral(x, self.neighbours) or has_hooks(self):
             return super().forward(*args, **kwargs)  # pyright: ignore[reportAttributeAccessIssue]
         self.lean_calls += 1
         own = super().forward  # pyright: ignore[reportAttributeAccessIssue]
@@ -53,12 +53,7 @@ def wants_deferral(x: Tensor, neighbours: tuple[nn.Module, ...]) -> bool:
     """Whether a gradient will be asked for and no hook would see a deferred tensor."""
     if not torch.is_grad_enabled() or not x.requires_grad:
         return False
-    return not any(_hooked(module) for module in neighbours)
-
-
-def _hooked(module: nn.Module) -> bool:
-    hooks = ("_forward_pre_hooks", "_forward_hooks", "_backward_hooks", "_backward_pre_hooks")
-    return any(cast("dict[int, object]", getattr(module, name)) for name in hooks)
+    return not any(has_hooks(module) for module in neighbours)
 
 
 def gelu_tanh(x: Tensor) -> Tensor:

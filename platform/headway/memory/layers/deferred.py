@@ -8,9 +8,9 @@ else that is done to a Deferred makes it an ordinary tensor first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, cast
+from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - torch's own custom
@@ -38,6 +38,19 @@ class Deferred:
         self.shape = shape
         self.dtype = dtype
         self._value: Tensor | None = None
+        # What this is another view of: what is done in place to one is done to the other.
+        self._origin: tuple[Deferred, Callable[[Tensor], Tensor]] | None = None
+        self.versions = tuple(_version(leaf) for leaf in leaves)
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the result, or what it is a view of, exists: from then on all work is on that."""
+        return self._value is not None or (self._origin is not None and self._origin[0].is_computed)
+
+    def viewed(self, made: Deferred, how: Callable[[Tensor], Tensor]) -> Deferred:
+        """`made`, known to be a view of this."""
+        made._origin = (self, how)
+        return made
 
     @property
     def device(self) -> torch.device:
@@ -73,13 +86,30 @@ class Deferred:
             UserError: it would be computed without gradients, as inside a custom autograd function, and the
                 gradient would be lost without a word.
         """
+        if self._value is None and self._origin is not None:
+            before, how = self._origin
+            return how(before.value()) if not torch.is_grad_enabled() else self._keep(how(before.value()))
+        if self._value is not None:
+            return self._value
+        self.refuse_changed()
         if not torch.is_grad_enabled():
             if self.needs_grad_mode and self.requires_grad:
                 raise UserError("memory.deferred_without_grad")
             return self.build(*self.leaves)
-        if self._value is None:
-            self._value = self.build(*self.leaves)
-        return self._value
+        return self._keep(self.build(*self.leaves))
+
+    def _keep(self, value: Tensor) -> Tensor:
+        self._value = value
+        return value
+
+    def refuse_changed(self) -> None:
+        """Raise where a leaf was changed in place since: the result would be another one.
+
+        Raises:
+            UserError: it was.
+        """
+        if any(_version(leaf) != version for leaf, version in zip(self.leaves, self.versions, strict=True)):
+            raise UserError("memory.deferred_changed")
 
     def then(
         self,
@@ -97,44 +127,55 @@ class Deferred:
 
         return Deferred(build, (*self.leaves, *leaves), shape or self.shape, dtype or self.dtype)
 
-    def reshaped(self, *sizes: int | Sequence[int]) -> Deferred:
+    def reshaped(self, *sizes: Any, **named: Any) -> Any:  # noqa: ANN401 - a tensor or a Deferred
         """The same elements in another shape."""
-        wanted = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
-        shape = torch.Size(_resolved(tuple(wanted), self.numel()))  # pyright: ignore[reportArgumentType]
+        wanted: tuple[Any, ...] = (
+            tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], list | tuple) else sizes
+        )
+        if named or self.is_computed or not all(isinstance(size, int) for size in wanted):
+            return self.value().reshape(*sizes, **named)
+        shape = torch.Size(_resolved(wanted, self.numel()))
 
         def step(value: Tensor) -> Tensor:
             return value.reshape(shape)
 
-        return self.then(step, shape=shape)
+        return self.viewed(self.then(step, shape=shape), step)
 
-    view = reshape = reshaped
+    reshape = reshaped
 
-    def contiguous(self) -> Deferred:
+    def view(self, *sizes: Any) -> Any:  # noqa: ANN401 - a tensor or a Deferred
+        """Another shape, or the same bytes as another type."""
+        if len(sizes) == 1 and isinstance(sizes[0], torch.dtype):
+            return self.value().view(sizes[0])
+        return self.reshape(*sizes)
+
+    def contiguous(self, **named: Any) -> Any:  # noqa: ANN401 - a tensor or a Deferred
         """Itself: elementwise results are contiguous."""
-        return self
+        return self.value().contiguous(**named) if named else self
 
-    def float(self) -> Deferred:
+    def float(self) -> Any:  # noqa: ANN401 - a tensor or a Deferred
         """As fp32."""
         return self.to(torch.float32)
 
-    def to(self, target: object = None, **named: object) -> Any:  # noqa: ANN401 - a tensor or a Deferred
+    def to(self, *targets: Any, **named: Any) -> Any:  # noqa: ANN401 - a tensor or a Deferred
         """Another dtype is deferred too; another device is not."""
-        wanted = named.get("dtype", target)
-        if isinstance(wanted, torch.dtype) and not named.keys() - {"dtype"}:
-            if wanted == self.dtype:
-                return self
+        wanted = named.get("dtype", targets[0] if len(targets) == 1 else None)
+        alone = len(targets) + len(named) == 1
+        if not isinstance(wanted, torch.dtype) or not alone or self.is_computed:
+            return self.value().to(*targets, **named)
+        if wanted == self.dtype:
+            return self
 
-            def step(value: Tensor) -> Tensor:
-                return value.to(wanted)
+        def step(value: Tensor) -> Tensor:
+            return value.to(wanted)
 
-            return self.then(step, dtype=wanted)
-        convert = cast("Callable[..., Tensor]", self.value().to)
-        return convert(target, **named) if target is not None else convert(**named)
+        return self.then(step, dtype=wanted)
 
     def __mul__(self, other: Any) -> Any:  # noqa: ANN401 - a tensor or a Deferred
-        if isinstance(other, Tensor) and other.shape == self.shape and other.dtype == self.dtype:
-            return self.then(torch.mul, (other,))
-        return self.value() * (other.value() if isinstance(other, Deferred) else other)
+        if isinstance(other, Deferred):
+            other = other.value()
+        same = isinstance(other, Tensor) and other.shape == self.shape and other.dtype == self.dtype
+        return self.then(torch.mul, (other,)) if same and not self.is_computed else self.value() * other
 
     __rmul__ = __mul__
 
@@ -154,38 +195,12 @@ class Deferred:
         """A Linear is fused with what is deferred; a product is deferred further; all else computes it."""
         named = kwargs or {}
         given: list[Any] = list(args)
-        if func is F.linear and isinstance(given[0], Deferred):
-            bias = given[2] if len(given) > 2 else named.get("bias")
-            return fused_linear(given[0], given[1], bias, transposed=False)
-        if func is torch.addmm and isinstance(given[1], Deferred) and len(given) == 3 and not named:
-            return fused_linear(given[1], given[2], given[0], transposed=True)
-        if func in _PRODUCTS and len(given) == 2 and not named:
-            first, second = given
-            return second * first if isinstance(first, Tensor) else first * second
+        late = [item for item in given if isinstance(item, Deferred)]
+        if len(late) == 1 and not late[0].is_computed:
+            done = _fused(func, given, named)
+            if done is not None:
+                return done
         return func(*_computed(args), **_computed(named))
-
-    def __add__(self, other: Any) -> Any:  # noqa: ANN401
-        return self.value() + (other.value() if isinstance(other, Deferred) else other)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:  # noqa: ANN401
-        return self.value() - (other.value() if isinstance(other, Deferred) else other)
-
-    def __rsub__(self, other: Any) -> Any:  # noqa: ANN401
-        return other - self.value()
-
-    def __truediv__(self, other: Any) -> Any:  # noqa: ANN401
-        return self.value() / other
-
-    def __matmul__(self, other: Any) -> Any:  # noqa: ANN401
-        return self.value() @ other
-
-    def __neg__(self) -> Tensor:
-        return -self.value()
-
-    def __getitem__(self, index: Any) -> Tensor:  # noqa: ANN401
-        return self.value()[index]
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -197,6 +212,38 @@ class Deferred:
 _PRODUCTS = frozenset(
     {torch.mul, torch.multiply, Tensor.mul, Tensor.__mul__, Tensor.__rmul__, Tensor.multiply}
 )
+
+
+def has_hooks(module: object) -> bool:
+    """Whether a module has hooks that would see its input, its output or their gradients."""
+    hooks = ("_forward_pre_hooks", "_forward_hooks", "_backward_hooks", "_backward_pre_hooks")
+    return any(getattr(module, name) for name in hooks)
+
+
+def _version(tensor: Tensor) -> int:
+    """What tells that a tensor was changed in place; inference tensors cannot be."""
+    return -1 if tensor.is_inference() else tensor._version  # noqa: SLF001 - torch's own counter
+
+
+def _fused(func: Callable[..., Any], given: list[Any], named: dict[str, Any]) -> Any:  # noqa: ANN401
+    """A Linear on a deferred input, or a product that is deferred further; None for all else."""
+    if func is F.linear and len(given) >= 2 and isinstance(given[0], Deferred):
+        bias = given[2] if len(given) > 2 else named.get("bias")
+        return fused_linear(given[0], given[1], bias, transposed=False)
+    if func is torch.addmm and len(given) == 3 and not named and isinstance(given[1], Deferred):
+        return fused_linear(given[1], given[2], given[0], transposed=True) if given[0].dim() == 1 else None
+    if func in _PRODUCTS and len(given) == 2 and not named:
+        first, second = given
+        return second * first if isinstance(first, Tensor) else first * second
+    return None
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    def work(self: Deferred, *others: Any) -> Any:  # noqa: ANN401 - whatever a tensor gives
+        return getattr(self.value(), name)(*(_computed(other) for other in others))
+
+    work.__name__ = name
+    return work
 
 
 def _computed(item: Any) -> Any:  # noqa: ANN401 - any nesting of arguments
@@ -218,9 +265,10 @@ def _resolved(shape: tuple[int, ...], elements: int) -> list[int]:
 
 def fused_linear(x: Deferred, weight: Tensor, bias: Tensor | None, *, transposed: bool) -> Tensor:
     """`F.linear(x, weight, bias)`, or `addmm(bias, x, weight)` when transposed, keeping x's leaves."""
-    if not torch.is_grad_enabled() or not (x.requires_grad or weight.requires_grad):
+    if x.is_computed or not torch.is_grad_enabled() or not (x.requires_grad or weight.requires_grad):
         value = x.value()
         return torch.addmm(bias, value, weight) if transposed else F.linear(value, weight, bias)  # pyright: ignore[reportArgumentType]
+    x.refuse_changed()
     return _RecomputedLinear.apply(x.build, transposed, weight, bias, *x.leaves)
 
 
@@ -281,3 +329,15 @@ def _autocast_state(device: torch.device) -> tuple[str, torch.dtype] | None:
 
 def _autocast(state: tuple[str, torch.dtype] | None) -> AbstractContextManager[Any]:
     return nullcontext() if state is None else torch.autocast(state[0], dtype=state[1])
+
+
+# Whatever else a tensor does with an operator, a deferred one does once it is computed.
+_OPERATORS = (
+    "abs add and bool contains eq float floordiv ge getitem gt int invert iter le lt matmul mod ne neg or "
+    "pos pow radd rfloordiv rmatmul rmod rpow rsub rtruediv setitem sub truediv xor format index "
+    "complex array"
+)
+for _name in _OPERATORS.split():
+    if f"__{_name}__" not in Deferred.__dict__:
+        setattr(Deferred, f"__{_name}__", _operator(f"__{_name}__"))
+Deferred.__hash__ = object.__hash__

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from headway.memory.layers.deferred import Deferred
+from headway.memory.layers.deferred import Deferred, has_hooks
 from headway.memory.layers.masks import draw_seed, keep_mask, scaled
 
 
@@ -83,6 +83,8 @@ class SeedDropout:
         if not self.training or self.p == 0.0:
             return x
         self.lean_calls += 1
+        if isinstance(x, Deferred) and (x.is_computed or has_hooks(self)):
+            x = x.value()
         if isinstance(x, Deferred):
             seed, p = draw_seed(x.leaves[0]), self.p
 

@@ -8,7 +8,7 @@ shifted, as fp32) to `cross_entropy`; whoever reads the logits gets them, comput
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from headway.errors import UserError
-from headway.memory.layers.deferred import Deferred
+from headway.memory.layers.deferred import Deferred, has_hooks
 
 LEAST_ROWS = 32
 WORDS = 8192
@@ -48,29 +48,32 @@ class Logits(Deferred):
     def _with(self, hidden: Tensor, dtype: torch.dtype | None = None) -> Logits:
         return Logits(hidden, self.head, dtype or self.dtype)
 
-    def reshaped(self, *sizes: int | Sequence[int]) -> Deferred:
+    def reshaped(self, *sizes: Any, **named: Any) -> Any:  # noqa: ANN401 - a tensor or a Deferred
         """Deferred while the vocabulary stays the last dimension."""
-        plain = super().reshaped(*sizes)
-        if plain.shape[-1] != self.shape[-1]:
+        plain = super().reshaped(*sizes, **named)
+        if not isinstance(plain, Deferred) or plain.shape[-1] != self.shape[-1]:
             return plain
-        return self._with(self.hidden.reshape(*plain.shape[:-1], self.hidden.shape[-1]))
+        shape = plain.shape
+        made = self._with(self.hidden.reshape(*shape[:-1], self.hidden.shape[-1]))
+        return self.viewed(made, lambda value: value.reshape(shape))
 
-    view = reshape = reshaped
+    reshape = reshaped
 
-    def to(self, target: object = None, **named: object) -> Any:  # noqa: ANN401 - a tensor or a Deferred
+    def to(self, *targets: Any, **named: Any) -> Any:  # noqa: ANN401 - a tensor or a Deferred
         """Deferred for fp32; all else computes."""
-        if target is torch.float32 and not named:
-            return self._with(self.hidden, torch.float32)
-        return super().to(target, **named)
+        if targets == (torch.float32,) and not named and not self.is_computed:
+            return self if self.dtype == torch.float32 else self._with(self.hidden, torch.float32)
+        return super().to(*targets, **named)
 
     def __getitem__(self, index: Any) -> Any:  # noqa: ANN401 - a tensor or a Deferred
         """Deferred for a choice of tokens that leaves the vocabulary whole, as `[..., :-1, :]`."""
         parts = index if isinstance(index, tuple) else (index,)
         whole = slice(None)
         leading = all(part is Ellipsis or isinstance(part, slice) for part in parts)
-        if leading and (parts[-1] == whole if len(parts) > 1 and parts[-1] is not Ellipsis else False):
-            return self._with(self.hidden[index])
-        return super().__getitem__(index)
+        keeps_words = len(parts) > 1 and parts[-1] is not Ellipsis and parts[-1] == whole
+        if leading and keeps_words and not self.is_computed:
+            return self.viewed(self._with(self.hidden[index]), lambda value: value[index])
+        return self.value()[index]
 
     @classmethod
     def __torch_function__(
@@ -103,11 +106,18 @@ def _fused(
     plain = weight is None and size_average is None and reduce is None and label_smoothing == 0.0
     if not plain or reduction not in {"mean", "sum"} or not isinstance(logits, Logits):
         return None
+    if logits.is_computed:
+        return None  # someone has seen the logits, and may have changed them
+    logits.refuse_changed()
     if logits.ndim != 2 or target.dim() != 1 or target.is_floating_point():
         return None
     logits.head.lean_calls += 1
     return ChunkedLoss.apply(
-        logits.hidden, logits.weight, logits.bias, target, (logits.inner, ignore_index, reduction == "mean")
+        logits.hidden,
+        logits.weight,
+        logits.bias,
+        target.long(),
+        (logits.inner, ignore_index, reduction == "mean"),
     )
 
 
@@ -232,6 +242,6 @@ class DeferredHead:
     def forward(self, x: Any) -> Any:  # noqa: ANN401 - a tensor or a Deferred
         """Logits: deferred where a loss may follow, at once in inference."""
         hidden = x.value() if isinstance(x, Deferred) else x
-        if not torch.is_grad_enabled():
+        if not torch.is_grad_enabled() or has_hooks(self):
             return F.linear(hidden, self.weight, self.bias)
         return Logits(hidden, self)

@@ -1,8 +1,8 @@
 """LayerNorm and RMSNorm whose backward pass works from their output, which the next Linear keeps anyway.
 
-Going back from the output divides by gamma. Where some gamma is near zero the input is kept, as usual: the
-choice is made anew whenever gamma may have changed. Under autocast, whose norms give fp32 that no Linear
-keeps, nothing would be saved and the plain module runs.
+Going back from the output divides by gamma. Where some gamma is near zero, or much smaller than beta, the
+input is kept, as usual: the choice is made anew whenever they may have changed. Under autocast, whose norms
+give fp32 that no Linear keeps, nothing would be saved and the plain module runs.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from torch.autograd.function import once_differentiable
 from headway.memory.layers.deferred import Deferred
 
 SMALLEST_GAMMA = 1e-2
+LARGEST_GROWTH = {torch.float32: 100.0, torch.float16: 16.0, torch.bfloat16: 3.0}
 RECHECK_EVERY = 16
 
 
@@ -76,7 +77,7 @@ class GammaCheck:
         self._age = 0
         self._safe = False
 
-    def is_safe(self, weight: Tensor) -> bool:
+    def is_safe(self, weight: Tensor, bias: Tensor | None) -> bool:
         """Waits for the device once per change of the weight, and on every 16th call."""
         if isinstance(weight, FakeTensor) or weight.is_meta:
             return True
@@ -84,7 +85,12 @@ class GammaCheck:
         self._age += 1
         if version != self._version or self._age >= RECHECK_EVERY or weight.device.type == "cpu":
             self._version, self._age = version, 0
-            self._safe = bool((weight.detach().abs().amin() > SMALLEST_GAMMA).item())
+            gamma = weight.detach().abs()
+            # The output's rounding grows by (|beta| + |gamma|) / |gamma| on the way back.
+            growth = gamma if bias is None else gamma + bias.detach().abs()
+            largest = LARGEST_GROWTH.get(weight.dtype, LARGEST_GROWTH[torch.float32])
+            safe = (gamma.amin() > SMALLEST_GAMMA) & ((growth / gamma).amax() <= largest)
+            self._safe = bool(safe.item())
         return self._safe
 
 
@@ -112,7 +118,7 @@ class OutputNorm:
         kind = x.device.type
         if torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):
             return False
-        return self.gamma_check.is_safe(self.weight)
+        return self.gamma_check.is_safe(self.weight, cast("Tensor | None", getattr(self, "bias", None)))
 
 
 def eps_of(module: object) -> float:

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 NAME = "fused_activation"
 # Activations whose backward needs their input: ReLU, tanh and sigmoid work from the output, which is kept.
-_PLAIN = {"GELU", "SiLU", "Mish", "Softplus", "ELU", "Hardswish"}
+_PLAIN = ("GELU", "SiLU", "Mish", "Softplus", "ELU", "Hardswish")
+_THEIRS = {"GELUActivation", "SiLUActivation"}
 
 
 def apply(model: nn.Module) -> Change:
@@ -23,10 +24,12 @@ def apply(model: nn.Module) -> Change:
     from headway.memory.layers.activation import DeferredActivation, DeferredFunction, gelu_tanh
     from headway.memory.swap import is_swapped, swap
 
+    plain = {getattr(torch.nn, name) for name in _PLAIN}
     changed: list[str] = []
     unchanged: list[tuple[str, str]] = []
     for name, module, around in surroundings(model):
         kind = type(module)
+        theirs = kind.__module__ == "transformers.activations"
         function: Any = module.__dict__.get("activation")
         if function in {F.gelu, F.silu} and isinstance(
             module, torch.nn.TransformerEncoderLayer | torch.nn.TransformerDecoderLayer
@@ -35,13 +38,15 @@ def apply(model: nn.Module) -> Change:
             changed.append(f"{name}.activation".lstrip("."))
         elif is_swapped(module, DeferredActivation) or next(module.parameters(), None) is not None:
             continue
-        elif kind.__name__ == "NewGELUActivation":
+        elif theirs and kind.__name__ == "NewGELUActivation":
             swap(module, DeferredActivation, neighbours=matrices_in(around), plain=gelu_tanh, lean_calls=0)
             changed.append(name)
-        elif kind.__name__ in _PLAIN or kind.__name__ in {"GELUActivation", "SiLUActivation"}:
+        elif getattr(module, "inplace", False):
+            unchanged.append((name, "it works in place"))
+        elif kind in plain or (theirs and kind.__name__ in _THEIRS):
             swap(module, DeferredActivation, neighbours=matrices_in(around), plain=None, lean_calls=0)
             changed.append(name)
-        elif kind.__module__ == "transformers.activations":
+        elif theirs:
             unchanged.append((name, f"{kind.__name__} is not known to be elementwise"))
     return Change(NAME, tuple(changed), tuple(unchanged))
 

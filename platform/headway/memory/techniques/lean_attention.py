@@ -18,11 +18,13 @@ def apply(model: nn.Module) -> Change:
     import torch
 
     changed: list[str] = []
+    places: list[str] = []
     unchanged: list[tuple[str, str]] = []
     for name, module in model.named_modules():
         config: Any = getattr(module, "config", None)
         if hasattr(module, "set_attn_implementation") and hasattr(config, "_attn_implementation"):
-            if name == "" or not changed:
+            if not any(other == "" or name.startswith(f"{other}.") for other in places):
+                places.append(name)
                 _register()
                 choose: Any = module.set_attn_implementation
                 choose(IMPLEMENTATION)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from headway.memory.technique import Change, Technique
 
 if TYPE_CHECKING:
+    import torch
     from torch import nn
 
 NAME = "norm_from_output"
@@ -25,18 +26,24 @@ def apply(model: nn.Module) -> Change:
     unchanged: list[tuple[str, str]] = []
     for name, module in model.named_modules():
         kind = type(module).__name__
-        layer, rms = isinstance(module, torch.nn.LayerNorm), isinstance(module, torch.nn.RMSNorm)
-        weight: torch.Tensor | None = getattr(module, "weight", None)
+        # A subclass may compute something else: only what is known to be the norm is changed.
+        layer, rms = type(module) is torch.nn.LayerNorm, type(module) is torch.nn.RMSNorm
+        known = kind in _RMS and type(module).__module__.startswith("transformers.")
         if is_swapped(module, OutputNorm) or not (layer or rms or kind.endswith(("RMSNorm", "LayerNorm"))):
             continue
-        if not (layer or rms or kind in _RMS):
+        if not (layer or rms or known):
             unchanged.append((name, f"{kind} computes in a way that is not known here"))
-        elif weight is None or weight.dim() != 1:
+        elif not _over_last_dimension(module):
             unchanged.append((name, "it has no weight over the last dimension alone"))
         else:
             swap(module, OutputNorm, centred=layer, gamma_check=GammaCheck(), lean_calls=0)
             changed.append(name)
     return Change(NAME, tuple(changed), tuple(unchanged))
+
+
+def _over_last_dimension(module: nn.Module) -> bool:
+    weight = cast("torch.Tensor | None", getattr(module, "weight", None))
+    return weight is not None and weight.dim() == 1
 
 
 TECHNIQUE = Technique(

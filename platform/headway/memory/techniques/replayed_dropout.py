@@ -33,6 +33,9 @@ def change_dropouts(model: nn.Module, technique: str, mixin: type) -> Change:
             continue
         if module.p == 0.0:
             continue  # it drops nothing and keeps nothing
+        if type(module) is not torch.nn.Dropout:
+            unchanged.append((name, f"{type(module).__name__} may drop in another way"))
+            continue
         if module.inplace:
             unchanged.append((name, "it works in place"))
         else:

@@ -36,7 +36,9 @@ def _is_stack(module: nn.Module) -> bool:
     children = list(module.children())
     if not children or len({type(child) for child in children}) != 1:
         return False
-    return all(not is_matrix(child) and len(matrices_in(child)) >= 2 for child in children)
+    # A list of lists is not called: its members are no blocks, theirs may be.
+    called = not isinstance(children[0], nn.ModuleList | nn.ModuleDict)
+    return called and all(not is_matrix(child) and len(matrices_in(child)) >= 2 for child in children)
 
 
 def surroundings(model: nn.Module) -> Iterator[tuple[str, nn.Module, nn.Module]]:

@@ -11,6 +11,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from headway.errors import UserError
 from headway.memory.applied import Applied, apply_recipe
 from headway.memory.batch import FirstStep, Gauge, Room, agreed, check_first_step
 from headway.memory.optimizers import InBackward, InHostMemory, MakeOptimizer
@@ -45,12 +46,14 @@ class Step:
         took more than there is; `on_first_step` hears of it.
 
         Raises:
-            UserError: the recipe contradicts itself.
+            UserError: the recipe contradicts itself, or no parameter is trained.
         """
         self.recipe = recipe
         self.applied: Applied = applied or apply_recipe(model, recipe)
         self.model = distribute(model, recipe, workers_in_node=workers_in_node)
         trained = [p for p in self.model.parameters() if p.requires_grad]
+        if not trained:
+            raise UserError("memory.nothing_trained")
         self.optimizer: Any = _optimizer(self.model, trained, make, recipe)
         self._device = trained[0].device.type
         self.first_step: FirstStep | None = None

@@ -29,9 +29,9 @@ def chosen(asked: Mapping[str, Any]) -> Mapping[str, Any]:
             "workers_in_node": request.workers_in_node,
             "rules": request.rules,
         }
-        if source.any_depth:
+        if source.depth is not None:
             found = profile_deep_peak(
-                source.build, source.batch, layers=source.layers, check=False, reserved=True, **how
+                source.build, source.batch, layers=source.depth, check=False, reserved=True, **how
             )
         else:
             found = profile_peak(lambda: source.build(None), source.batch, **how)

@@ -52,6 +52,12 @@ def takes_layers(factory: Callable[..., Any]) -> bool:
     return "layers" in inspect.signature(factory).parameters
 
 
+def whole_depth(factory: Callable[..., Any]) -> int | None:
+    """The depth of a factory's whole model, its default; None where it makes one model only."""
+    given = inspect.signature(factory).parameters.get("layers")
+    return given.default if given is not None and type(given.default) is int else None
+
+
 def checked(made: object, name: str) -> tuple[Any, Any]:
     """The model and the batch that a factory returned.
 

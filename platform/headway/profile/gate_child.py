@@ -99,9 +99,15 @@ def _of_factory(request: TraceRequest, factory: Callable[..., Any]) -> tuple[nn.
 
 
 def cut(example: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-    """At most a few samples of an example batch, its values kept; repeated where it has fewer."""
+    """At most a few samples of an example batch, its values kept; repeated where it has fewer.
+
+    Raises:
+        UserError: it has no samples.
+    """
     found: dict[str, Tensor] = {}
     for name, item in example.items():
+        if item.dim() and not item.shape[0]:
+            raise UserError("gate.empty_batch", name=name)
         times = -(-SAMPLES // item.shape[0]) if item.dim() else 1
         enough = item.repeat(times, *[1] * (item.dim() - 1)) if times > 1 else item
         found[name] = enough[:SAMPLES] if item.dim() else item

@@ -99,7 +99,7 @@ def source_of(request: TraceRequest, folder: Path, home: Path) -> str:
 
 
 def _beside(folder: Path, home: Path) -> list[Path]:
-    """The files under a job's directory that a factory may read: code and settings, none hidden, huge or ours."""
+    """Code and settings under a job's directory, which a factory may read: none hidden, huge or ours."""
     found: list[Path] = []
     for place, folders, names in os.walk(folder):
         kept = (name for name in folders if not name.startswith(".") and name not in _SKIPPED)

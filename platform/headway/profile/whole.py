@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from headway.memory.blocks import blocks_of
 from headway.memory.methods import adapt
 from headway.memory.recipe import Recipe, uniform
-from headway.profile.child import checked, takes_layers
+from headway.profile.child import checked, whole_depth
 from headway.profile.deep import profile_deep_peak
 from headway.profile.extrapolate import along
 from headway.profile.fakes import OneFakeMode, unmoved
@@ -34,12 +34,15 @@ _SAVED: dict[str, Recipe] = {
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """How a model is made, its depth, and whether it can be made with any number of blocks."""
+    """How a model is made; its blocks, and the depth that makes all of it (None: it has one depth only).
+
+    The two differ in a model with an encoder and a decoder, or where the blocks are not recognised.
+    """
 
     build: Callable[[int | None], nn.Module]
     batch: MakeBatch
     layers: int
-    any_depth: bool
+    depth: int | None
     parameters: int
     trained: int
 
@@ -76,9 +79,9 @@ def traced_profile(request: TraceRequest, factory: Callable[..., Any] | None) ->
             "workers_in_node": request.workers_in_node,
             "rules": request.rules,
         }
-        if source.any_depth:
+        if source.depth is not None:
             return profile_deep_peak(
-                source.build, source.batch, layers=source.layers, check=main, reserved=main, **how
+                source.build, source.batch, layers=source.depth, check=main, reserved=main, **how
             )
         return profile_peak(lambda: source.build(None), source.batch, **how)
 
@@ -105,7 +108,7 @@ def _saved(source: Source, request: TraceRequest) -> dict[str, SavedBytes]:
     recipes = dict(_SAVED)
     if request.recipe.layers:
         recipes["recipe"] = Recipe(layers=request.recipe.layers)
-    depth = 2 if source.any_depth else None
+    depth = None if source.depth is None else 2
     sharding = request.recipe.sharding if request.sharded else "none"
     return {
         name: saved_per_block(
@@ -128,11 +131,11 @@ def _of_config(request: TraceRequest) -> Source:
         return adapted(model_builder(request.model, changes, layers=layers)(), request)
 
     layers = layers_of(request.model, changes)
-    return Source(build, batch_maker(vocab, image=image), layers, True, *_counts(build, layers))
+    return Source(build, batch_maker(vocab, image=image), layers, layers, *_counts(build, layers))
 
 
 def _of_factory(request: TraceRequest, factory: Callable[..., Any]) -> Source:
-    any_depth = takes_layers(factory)
+    depth = whole_depth(factory)
 
     def made(layers: int | None) -> tuple[nn.Module, Any]:
         keywords = {} if layers is None else {"layers": layers}
@@ -143,7 +146,7 @@ def _of_factory(request: TraceRequest, factory: Callable[..., Any]) -> Source:
         return adapted(made(layers)[0].train(), request)
 
     def batch(micro_batch: int, seq_len: int) -> Mapping[str, Tensor]:
-        example = made(2 if any_depth else None)[1]
+        example = made(None if depth is None else 2)[1]
         return (
             _resized(example, micro_batch, seq_len)
             if isinstance(example, Mapping)
@@ -152,8 +155,8 @@ def _of_factory(request: TraceRequest, factory: Callable[..., Any]) -> Source:
 
     with OneFakeMode(allow_non_fake_inputs=True):
         layers = len(blocks_of(build(None)))
-    counts = _counts(build, layers) if any_depth else _count(lambda: build(None))
-    return Source(build, batch, layers, any_depth, *counts)
+    counts = _count(lambda: build(None)) if depth is None else _counts(build, depth)
+    return Source(build, batch, layers, depth, *counts)
 
 
 def adapted(model: nn.Module, request: TraceRequest, *, random: bool = False) -> nn.Module:

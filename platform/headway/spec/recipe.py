@@ -44,7 +44,7 @@ class RecipeSpec(Part):
     recompute: Annotated[
         tuple[RecomputeSegment, ...],
         Field(max_length=1000),
-        BeforeValidator(_segments, json_schema_input_type=Any),
+        BeforeValidator(_segments, json_schema_input_type=KeptByBlock | tuple[RecomputeSegment, ...]),
     ] = ()
     sharding: ShardingWay | None = None
     optimizer: Literal["plain", "in_backward", "offload"] = "plain"

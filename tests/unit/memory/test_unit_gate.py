@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from headway.errors import UserError
 from headway.memory.applied import Applied, apply_recipe
 from headway.memory.gate import check
 from headway.memory.recipe import Recipe, Segment, uniform
@@ -245,3 +246,84 @@ def test_the_gate_leaves_model_and_random_numbers_alone() -> None:
 
 def test_the_gate_says_that_kernels_are_not_exercised() -> None:
     assert "CUDA kernels" in check(models.model("bert"), models.batch(), Recipe(micro_batch=4)).scope
+
+
+class Counting(nn.Module):
+    """A model with a running buffer, as batch norms and codebooks have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.act, self.down = nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 4)
+        self.register_buffer("seen", torch.zeros(()))
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.act(self.up(x))
+        with torch.no_grad():
+            self.seen.add_(x.detach().sum())
+        return self.down(hidden).pow(2).mean()
+
+
+def test_a_buffer_that_a_recipe_updates_otherwise_is_refused() -> None:
+    model, batch = Counting(), torch.ones(4, 4)
+    assert check(model, batch, replace(LEAN, layers=("fused_activation",))).passed
+
+    def change(candidate: nn.Module, recipe: Recipe) -> Applied:
+        candidate.register_forward_hook(lambda module, *_: module.seen.add_(1.0) and None)
+        return apply_recipe(candidate, recipe)
+
+    report = check(model, batch, replace(LEAN, layers=("fused_activation",)), change=change)
+    assert any("seen: the buffer" in problem for problem in report.problems)
+
+
+class Giving(nn.Module):
+    def __init__(self, how: Callable[[Tensor], Any]) -> None:
+        super().__init__()
+        self.inner, self.how = nn.Linear(4, 4), how
+
+    def forward(self, x: Tensor) -> Any:
+        return self.how(self.inner(x).pow(2).mean())
+
+
+@pytest.mark.parametrize("how", [lambda loss: loss, lambda loss: {"loss": loss, "other": 1}])
+def test_a_model_may_give_its_loss_or_a_mapping_with_it(how: Callable[[Tensor], Any]) -> None:
+    assert check(Giving(how), torch.ones(4, 4), Recipe(micro_batch=4)).passed
+
+
+@pytest.mark.parametrize("how", [lambda _loss: None, lambda loss: [loss], lambda loss: {"lost": loss}])
+def test_a_model_without_a_loss_is_told(how: Callable[[Tensor], Any]) -> None:
+    with pytest.raises(UserError, match="neither a loss nor has one"):
+        check(Giving(how), torch.ones(4, 4), Recipe(micro_batch=4))
+
+
+def test_a_model_of_which_nothing_is_trained_is_told() -> None:
+    model = Giving(lambda loss: loss).requires_grad_(False)
+    with pytest.raises(UserError, match="nothing to train"):
+        check(model, torch.ones(4, 4), Recipe(micro_batch=4))
+
+
+class Shared(nn.Module):
+    """Modules used three times; the mean square of a norm's output hardly has a slope."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.act, self.linear, self.last = (
+            nn.LayerNorm(16), nn.GELU(), nn.Linear(16, 16), nn.LayerNorm(16),
+        )  # fmt: skip
+
+    def forward(self, x: Tensor) -> Tensor:
+        for _ in range(3):
+            x = x + self.linear(self.act(self.norm(x)))
+        return self.last(x).pow(2).mean()
+
+
+def test_gradients_of_rounding_alone_are_compared_with_what_the_plain_model_knows() -> None:
+    torch.manual_seed(0)
+    model, batch = Shared(), torch.randn(4, 16)
+    assert check(model, batch, LEAN).passed
+
+    def change(candidate: nn.Module, recipe: Recipe) -> Applied:
+        applied = apply_recipe(candidate, recipe)
+        swap(candidate.linear, DetachedInput)
+        return applied
+
+    assert not check(model, batch, LEAN, change=change).passed

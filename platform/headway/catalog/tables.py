@@ -11,7 +11,7 @@ from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 
-from headway.catalog.types import Accelerator, GridFactor, InstanceType, ListedPrice
+from headway.catalog.types import Accelerator, GridFactor, InstanceType, ListedPrice, ServicePrice
 
 _PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "fp8")
 _CPU, _GPU, _TPU, _NPU = "CPU", "GPU", "TPU", "NPU"
@@ -164,6 +164,35 @@ def spot_observations() -> tuple[ListedPrice, ...]:
             dated=False,
         )
         for row in rows
+    )
+
+
+_MACHINES = ("ec2-spot-observation", "ec2-on-demand-observation", "ec2-capacity-block", "ec2-savings-plan")
+
+
+@cache
+def service_prices() -> tuple[ServicePrice, ...]:
+    """Prices of storage, transfer and control planes, in their order; observations of machines left out."""
+
+    def bound(value: str) -> Decimal | None:
+        return Decimal(value) if value else None
+
+    return tuple(
+        ServicePrice(
+            row["service"],
+            row["item"],
+            row["region"],
+            row["unit"],
+            Decimal(row["price"]),
+            row["currency"],
+            bound(row["tier_from"]),
+            bound(row["tier_to"]),
+            row["source"],
+            row["as_of"],
+            row["note"],
+        )
+        for row in _rows("aws_other_prices.csv")
+        if row["service"] not in _MACHINES
     )
 
 

@@ -122,6 +122,26 @@ class ListedPrice:
 
 
 @dataclass(frozen=True, slots=True)
+class ServicePrice:
+    """A price of something beside machines: storage, transfer, control planes.
+
+    `tier_from` and `tier_to` count a month's units over the whole account (None: from 0, without end).
+    """
+
+    service: str
+    item: str
+    region: str
+    unit: str
+    price: Decimal
+    currency: str
+    tier_from: Decimal | None
+    tier_to: Decimal | None
+    source: str
+    as_of: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
 class GridFactor:
     """Average grams of CO2e per kWh of a grid, by one source."""
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 
-from headway.catalog.types import ListedPrice
+from headway.catalog.types import ListedPrice, ServicePrice
 from headway.costing.prices import Price
+from headway.costing.tiers import Tier
+from headway.errors import DataError
 
 UNIT = "instance-hour"
 
@@ -30,4 +33,19 @@ def market_prices(listed: Iterable[ListedPrice], snapshot_sha: str) -> list[Pric
         )
         for row in listed
         if row.dated
+    ]
+
+
+def service_tiers(rows: Iterable[ServicePrice], service: str, item: str, region: str) -> list[Tier]:
+    """The tiers of a service's price in a region; one without tiers is a single one.
+
+    Raises:
+        DataError: no price is known there; none is borrowed from another region.
+    """
+    found = [row for row in rows if (row.service, row.item, row.region) == (service, item, region)]
+    if not found:
+        raise DataError("costing.no_service_price", service=service, item=item, region=region)
+    return [
+        Tier(row.tier_from or Decimal(0), row.tier_to, row.price)
+        for row in sorted(found, key=lambda row: row.tier_from or Decimal(0))
     ]

@@ -12,6 +12,7 @@ class Metric(StrEnum):
     CORE_HELD = "core_held"
     CORE_USED = "core_used"
     ENERGY = "energy"
+    NODE_HELD = "node_held"
 
     @property
     def unit(self) -> str:
@@ -23,6 +24,7 @@ _UNITS = {
     Metric.CORE_HELD: "core_microsecond",
     Metric.CORE_USED: "core_microsecond",
     Metric.ENERGY: "microjoule",
+    Metric.NODE_HELD: "node_microsecond",
 }
 
 

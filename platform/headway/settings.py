@@ -15,6 +15,7 @@ from headway.errors import ConfigError
 _DEFAULTS: dict[str, str] = {
     "home": "~/.headway",
     "sites": "",
+    "price_book": "",
     "storage": "",
     "ray_address": "",
     "durable_seconds": "2",
@@ -80,6 +81,15 @@ class Settings:
         if given:
             return Path(given).expanduser().absolute()
         usual = self.home / "sites.yaml"
+        return usual if usual.is_file() else None
+
+    @property
+    def price_book_path(self) -> Path | None:
+        """The user's price book: as set, else `prices.yaml` in the home where there is one."""
+        given = self.get("price_book")
+        if given:
+            return Path(given).expanduser().absolute()
+        usual = self.home / "prices.yaml"
         return usual if usual.is_file() else None
 
     def run_folder(self, run_id: str) -> Path:

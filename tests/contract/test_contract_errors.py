@@ -7,6 +7,7 @@ import pkgutil
 import re
 import string
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -19,6 +20,7 @@ from headway.meter import machine
 from headway.planner.types import Verdict
 from headway.runs.states import FailureClass, RunState
 from headway.spec.problems import Problem, SpecProblems
+from headway.spec.sites import Capacity
 
 ROOT = Path(headway.__file__).parent
 EN = catalogue(FALLBACK)
@@ -133,6 +135,7 @@ def test_every_family_of_messages_the_code_builds_is_known_here():
         "compare.",
         "init.",
         "techniques.head_",
+        "dashboard.capacity_",
     }
     assert families <= known | {"hint.", "method.", "metric.", "unit."}, "add its members to the test below"
 
@@ -150,6 +153,7 @@ def test_every_family_of_messages_the_code_builds_is_known_here():
         *(f"receipt.{name}" for name in ("compute", "energy")),
         *(f"method.{name}" for name in ("allocation", "rapl", "model", "procfs")),
         *(f"techniques.head_{name}" for name in ("name", "kind", "exact", "saves", "costs")),
+        *(f"dashboard.capacity_{name}" for name in (*get_args(Capacity), "owned")),
         *(f"unit.{name}" for name in ("core-hour", "kWh")),
         *(f"doctor.{name}" for name in ("yes", "no", "unknown")),
         *(f"init.{kind}" for kind in ("headway", "ray-train", "plain")),

@@ -106,7 +106,8 @@ class ListedPrice:
     """One observed price of an instance type in a region; times in UTC microseconds.
 
     `effective_to` None means that the newest table still shows it; `dated` False means that nobody knows
-    when it held: good for an estimate that says so, never for a bill.
+    when it held: good for an estimate that says so, never for a bill. `zone` is an availability zone's id
+    (names differ from account to account), `terms` those of a contract, both empty where there are none.
     """
 
     instance: str
@@ -119,6 +120,14 @@ class ListedPrice:
     last_seen: int
     source: str
     dated: bool = True
+    zone: str = ""
+    terms: str = ""
+    provider: str = "aws"
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """What the price is of: provider, region, instance, capacity, zone (by its id) and terms."""
+        return self.provider, self.region, self.instance, self.capacity, self.zone, self.terms
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,7 +11,10 @@ from headway.cli.render import columns, emit, output_option, say
 from headway.messages import text
 
 if TYPE_CHECKING:
+    from headway.catalog.table import PriceTable
     from headway.catalog.types import ListedPrice
+
+KINDS = ("on-demand", "reserved", "spot", "savings-plan", "block", "machines")
 
 
 @click.group("prices", help=text("cli.prices"))
@@ -27,12 +31,15 @@ def list_prices(region: str | None, at_day: str | None, accelerated: bool, outpu
     """List the prices in force on a day (default: today)."""
     import time
 
-    from headway.catalog.tables import instance_types, on_demand_prices, spot_observations
+    from headway.catalog.tables import instance_types
+    from headway.controller.pricing import prices_of
+    from headway.settings import Settings
 
     at = time.time_ns() // 1000 if at_day is None else _day(at_day)
+    table = prices_of(Settings.load())
     found = [
         price
-        for price in (*on_demand_prices(), *spot_observations())
+        for price in (*table.dated, *table.observed)
         if (region is None or price.region == region)
         and (price.effective_from <= at or not price.dated)
         and (price.effective_to is None or at < price.effective_to)
@@ -42,7 +49,7 @@ def list_prices(region: str | None, at_day: str | None, accelerated: bool, outpu
         found = [price for price in found if (kind := types.get(price.instance)) and kind.accelerator]
     if region is not None and not found:
         _unpriced(region)
-    _emit(found, output)
+    _emit(found, output, table)
 
 
 @command.command("show", help=text("cli.prices_show"))
@@ -51,10 +58,13 @@ def list_prices(region: str | None, at_day: str | None, accelerated: bool, outpu
 @output_option
 def show(instance: str, region: str | None, output: str) -> None:
     """Show every price of an instance type, also past ones."""
-    from headway.catalog.tables import instance_types, on_demand_prices, spot_observations
+    from headway.catalog.tables import instance_types
+    from headway.controller.pricing import prices_of
     from headway.errors import NotFoundError
+    from headway.settings import Settings
 
-    every = [price for price in (*on_demand_prices(), *spot_observations()) if price.instance == instance]
+    table = prices_of(Settings.load())
+    every = [price for price in (*table.dated, *table.observed) if price.instance == instance]
     found = [price for price in every if region is None or price.region == region]
     if not every and instance not in instance_types():
         import difflib
@@ -65,7 +75,80 @@ def show(instance: str, region: str | None, output: str) -> None:
         raise NotFoundError("prices.no_instance", instance=instance)
     if not found:
         _unpriced(region or instance)
-    _emit(found, output)
+    _emit(found, output, table)
+
+
+@command.command("refresh", help=text("cli.prices_refresh"))
+@click.option("--region", "regions", multiple=True, help=text("cli.refresh_region"))
+@click.option("--only", "kinds", multiple=True, type=click.Choice(KINDS), help=text("cli.refresh_only"))
+@click.option("--instance", "instances", multiple=True, help=text("cli.refresh_instance"))
+@click.option("--accept-jumps", is_flag=True, help=text("cli.accept_jumps"))
+@output_option
+def refresh_prices(
+    regions: tuple[str, ...],
+    kinds: tuple[str, ...],
+    instances: tuple[str, ...],
+    accept_jumps: bool,
+    output: str,
+) -> int:
+    """Fetch prices from AWS; what the guard refuses keeps its older price."""
+    import time
+
+    from headway.catalog.aws_fetch import boto3_clients
+    from headway.controller.pricing import asked_by, refresh
+    from headway.reports.catalogue import refreshed_document
+    from headway.settings import Settings
+
+    settings = Settings.load()
+    now = time.time_ns() // 1000
+    asked = asked_by(settings, regions, kinds, instances)
+    done = refresh(settings, boto3_clients(), asked, now, jumps=accept_jumps)
+    document = refreshed_document(done)
+    emit(output, document, document["sections"], lambda: _refreshed(document))
+    return 7 if done.failed else 0
+
+
+def _refreshed(document: dict[str, Any]) -> str:
+    lines = [text("prices.section", **section) for section in document["sections"]]
+    lines += [text("prices.change", **change) for change in document["changes"]]
+    lines += [text("prices.refused", **{**row, "why": text(row["why"])}) for row in document["refused"]]
+    lines += [text("prices.failed", **row) for row in document["failed"]]
+    if document["skipped"]:
+        lines.append(text("prices.skipped", count=document["skipped"]))
+    return "\n".join([*lines, text("prices.current", sha=document["sha256"][:12])])
+
+
+@command.command("diff", help=text("cli.prices_diff"))
+@click.argument("snapshot", required=False)
+@output_option
+def diff(snapshot: str | None, output: str) -> None:
+    """What is priced otherwise than in a kept snapshot, or than in the package."""
+    import time
+
+    from headway.controller.pricing import compare_with
+    from headway.reports.catalogue import change_rows
+    from headway.settings import Settings
+
+    _sha, changes = compare_with(Settings.load(), snapshot, time.time_ns() // 1000)
+    rows = change_rows(changes)
+    lines = [text("prices.change", **row) for row in rows] or [text("prices.same")]
+    emit(output, {"schema_version": 1, "changes": rows}, rows, lambda: "\n".join(lines))
+
+
+@command.command("import", help=text("cli.prices_import"))
+@click.argument("file", type=click.Path(path_type=Path))
+@output_option
+def import_file(file: Path, output: str) -> None:
+    """Take over a CSV file of another cloud's prices."""
+    import time
+
+    from headway.controller.pricing import import_prices
+    from headway.settings import Settings
+
+    section, sha256 = import_prices(Settings.load(), file, time.time_ns() // 1000)
+    document = {"schema_version": 1, "section": section.name, "prices": len(section.prices), "sha256": sha256}
+    done = text("prices.imported", count=len(section.prices), file=file, sha=sha256[:12])
+    emit(output, document, [document], lambda: done)
 
 
 def _day(value: str) -> int:
@@ -84,19 +167,12 @@ def _unpriced(what: str) -> None:
     raise NotFoundError("prices.unpriced", what=what)
 
 
-def _emit(found: list[ListedPrice], output: str) -> None:
-    from headway.catalog.snapshot import snapshot_info
+def _emit(found: list[ListedPrice], output: str, table: PriceTable) -> None:
     from headway.reports.catalogue import day, price_rows
     from headway.reports.document import SCHEMA_VERSION
 
-    info = snapshot_info()
     rows = price_rows(found)
-    snapshot = {
-        "sha256": info.sha256,
-        "as_of": day(info.as_of),
-        "source": info.source,
-        "licence": info.licence,
-    }
+    snapshot = {"sha256": table.sha256, "as_of": day(table.as_of), "source": table.source}
     head = [text(f"prices.{name}") for name in ("instance", "region", "capacity", "price", "from", "to")]
     cells = [
         [
@@ -112,4 +188,4 @@ def _emit(found: list[ListedPrice], output: str) -> None:
     document = {"schema_version": SCHEMA_VERSION, "snapshot": snapshot, "prices": rows}
     emit(output, document, rows, lambda: columns([head, *cells], right=(3,)))
     if output == "table":
-        say(text("prices.snapshot", date=snapshot["as_of"], sha=info.sha256[:12], source=info.source))
+        say(text("prices.snapshot", date=snapshot["as_of"], sha=table.sha256[:12], source=table.source))

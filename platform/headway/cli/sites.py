@@ -32,12 +32,15 @@ def list_sites(output: str = "table") -> None:
     import time
 
     from headway.controller.figures import figures_of
-    from headway.controller.offerings import offerings_of, sites_of
+    from headway.controller.offerings import offerings_of
+    from headway.controller.pricing import market_of, sites_of
     from headway.reports.document import SCHEMA_VERSION
     from headway.settings import Settings
 
     settings = Settings.load()
-    offerings = offerings_of(sites_of(settings), figures_of(settings), time.time_ns() // 1000)
+    offerings = offerings_of(
+        sites_of(settings), figures_of(settings), time.time_ns() // 1000, market_of(settings)
+    )
     rows = [
         {
             "offering": item.key,

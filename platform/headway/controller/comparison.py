@@ -13,7 +13,8 @@ from typing import cast
 from sqlalchemy import Connection
 
 from headway.controller.figures import figures_of
-from headway.controller.offerings import offerings_of, sites_of
+from headway.controller.offerings import offerings_of
+from headway.controller.pricing import market_of, sites_of
 from headway.controller.receipts import receipt_of, retained_progress
 from headway.controller.workload import work_of
 from headway.errors import DataError, UserError
@@ -60,7 +61,7 @@ def compare_run(connection: Connection, settings: Settings, run_id: str) -> Comp
         profile = replace(profile, seq_len=max(1, round(kept.tokens / kept.samples)))
     batch = max(1, round(kept.samples / kept.step)) if kept.step else planned.global_batch
     work = Work(profile, kept.samples, batch)
-    offerings = offerings_of(sites_of(settings), figures, time.time_ns() // 1000)
+    offerings = offerings_of(sites_of(settings), figures, time.time_ns() // 1000, market_of(settings))
     seconds = sum(
         (attempt.ended - attempt.started) / 1e6 for attempt in receipt.attempts if attempt.ended is not None
     )

@@ -9,9 +9,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from headway.catalog.here import here_figures
-from headway.catalog.snapshot import packaged_prices
-from headway.catalog.tables import grid_factors, instance_types, on_demand_prices, pue_of
+from headway.catalog.refreshed import current
+from headway.catalog.tables import grid_factors, instance_types, pue_of
 from headway.catalog.types import HereFigures
+from headway.controller.pricing import bytes_of, table_of
 from headway.errors import ConfigError
 from headway.meter import imds
 from headway.settings import Settings
@@ -26,7 +27,7 @@ def figures_of(settings: Settings) -> HereFigures:
     """The package's assumptions, with the `here:` table of the sites file in their place where it has one."""
     path = settings.sites_path
     if path is None:
-        return _rented(here_figures())
+        return _rented(here_figures(), settings)
     from headway.spec.files import load_sites
 
     here = load_sites(path).spec.here
@@ -34,29 +35,32 @@ def figures_of(settings: Settings) -> HereFigures:
     return here_figures({} if here is None else overrides(here), origin=str(path), stated_at=stated_at)
 
 
-def _rented(assumed: HereFigures) -> HereFigures:
-    """On EC2 the instance's list price by its cores, energy included; the assumptions anywhere else.
+def _rented(assumed: HereFigures, settings: Settings) -> HereFigures:
+    """On EC2 the instance's price by its cores, energy included; the assumptions anywhere else.
 
-    A spot instance is priced at the on-demand list price, which is what it costs at most, and says so: the
-    metadata service does not tell the spot price.
+    A spot instance is priced by its zone's spot price where that was fetched (`headway prices refresh`), else
+    at the on-demand list price, which is what it costs at most, and says so: the metadata service does not
+    tell the spot price.
     """
     found = imds.instance()
     kind = instance_types().get(found.instance_type) if found is not None else None
     if found is None or kind is None:
         return assumed
     now = time.time_ns() // 1000
-    listed = [
+    fetched = current(settings.home)
+    table = table_of(fetched)
+    spot = [
         price
-        for price in on_demand_prices()
-        if (price.instance, price.region) == (found.instance_type, found.region)
-        and price.effective_from <= now
-        and (price.effective_to is None or now < price.effective_to)
+        for price in table.in_force(found.region, found.instance_type, "spot", now)
+        if found.lifecycle == "spot" and price.zone == found.zone_id
     ]
+    listed = spot or table.in_force(found.region, found.instance_type, "on-demand", now)
     if not listed:
         return assumed
     price = listed[-1]
     grid = grid_factors().get(found.region.lower(), ())
-    limit = "" if found.lifecycle == "on-demand" else f", at most: the instance is {found.lifecycle}"
+    limit = "" if spot or found.lifecycle == "on-demand" else f", at most: the instance is {found.lifecycle}"
+    named = f"spot price in {price.zone}" if spot else "on-demand list price"
     return replace(
         assumed,
         currency=price.currency,
@@ -67,12 +71,12 @@ def _rented(assumed: HereFigures) -> HereFigures:
         location=found.region,
         grams_co2e_per_kwh=grid[0].grams_per_kwh if grid else None,
         server_source=(
-            f"{found.instance_type} in {found.region}, on-demand list price {price.price_text}"
+            f"{found.instance_type} in {found.region}, {named} {price.price_text}"
             f" {price.currency} an hour by {kind.vcpus} vCPUs{limit}; {price.source}"
         ),
         tariff_source="energy is in the instance's price",
         carbon_source=f"{grid[0].source}, {grid[0].as_of}" if grid else "",
-        snapshot=packaged_prices(),
+        snapshot=bytes_of(fetched),
     )
 
 

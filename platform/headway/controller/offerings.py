@@ -6,31 +6,24 @@ prices are undated observations and say that they are assumed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
-from importlib.resources import as_file, files
 from statistics import median, quantiles
 
 import psutil
 
-from headway.catalog.snapshot import snapshot_info
-from headway.catalog.tables import (
-    accelerators,
-    grid_factors,
-    instance_types,
-    on_demand_prices,
-    published_efficiencies,
-    pue_of,
-    spot_observations,
-)
-from headway.catalog.types import SITE_ID, Accelerator, HereFigures, ListedPrice
+from headway.catalog.tables import accelerators, grid_factors, published_efficiencies, pue_of
+from headway.catalog.types import SITE_ID, Accelerator, HereFigures, InstanceType
 from headway.controller.cores import machine_cores
+from headway.controller.pricing import Market, packaged_market
 from headway.costing.here import core_hour_price
+from headway.costing.layers import apply_layers
 from headway.costing.owned import OwnedServer, cost_per_delivered_hour, fixed_cost_per_hour
 from headway.errors import UserError
 from headway.planner.search import CONTRACTS
 from headway.planner.types import Efficiency, Offering
-from headway.settings import Settings
-from headway.spec.files import LoadedSites, load_sites
+from headway.spec.files import LoadedSites
 from headway.spec.sites import AwsPool, AwsSite, OwnedSite
 from headway.spec.tariff import stretches
 
@@ -40,18 +33,11 @@ NODE_OVER_BOARDS = 1.38
 SPOT_INTERRUPTIONS_PER_HOUR = 1 / 24
 CLOUD_START_SECONDS = 300.0
 OWNED_START_SECONDS = 60.0
+IMPORTED_NODES = 8
 EXPECTED_USE = Decimal("0.7")
 _CPU_KEY = "cpu-core-generic"
 _ASSUMED_GPU = Efficiency(0.35, 0.20, 0.50, "assumed: no published row for this device")
 _ASSUMED_CPU = Efficiency(0.50, 0.20, 0.90, "assumed, for processor cores")
-
-
-def sites_of(settings: Settings) -> LoadedSites:
-    """The user's sites, or the sample that ships with the package."""
-    if settings.sites_path is not None:
-        return load_sites(settings.sites_path)
-    with as_file(files("headway.catalog").joinpath("data", "sites.yaml")) as path:
-        return load_sites(path)
 
 
 def efficiency_of(device: Accelerator) -> Efficiency:
@@ -65,15 +51,18 @@ def efficiency_of(device: Accelerator) -> Efficiency:
     return Efficiency(median(rows), tenths[0], tenths[-1], f"{len(rows)} published rows for {device.key}")
 
 
-def offerings_of(loaded: LoadedSites, figures: HereFigures, now: int) -> list[Offering]:
-    """Every pool of every site as an offering, and this machine."""
+def offerings_of(
+    loaded: LoadedSites, figures: HereFigures, now: int, market: Market | None = None
+) -> list[Offering]:
+    """Every pool of every site as an offering, what was imported, and this machine."""
+    known = market or packaged_market()
     found: list[Offering] = []
     for site in loaded.spec.sites:
         if isinstance(site, AwsSite):
-            found.extend(_aws(site, pool, now) for pool in site.pools)
+            found.extend(_aws(site, pool, now, known) for pool in site.pools)
         else:
             found.extend(_owned(site, pool.name, pool.max_nodes) for pool in site.pools)
-    return [*found, _here(figures)]
+    return [*found, *_imported(known, now), _here(figures)]
 
 
 def _grams(region: str) -> float | None:
@@ -81,68 +70,130 @@ def _grams(region: str) -> float | None:
     return float(factors[0].grams_per_kwh) if factors else None
 
 
-def _aws_price(site: AwsSite, pool: AwsPool, now: int) -> tuple[ListedPrice | None, str]:
+@dataclass(frozen=True, slots=True)
+class _Quote:
+    """A price per node-hour after the price book, how it is known, and where it stands."""
+
+    price: Decimal | None
+    currency: str
+    basis: str
+    source: str
+
+
+def _quote(site: AwsSite, pool: AwsPool, now: int, market: Market) -> _Quote:
     """The price in force and its basis; where there is none, why."""
+    table = market.table
+    rows = table.in_force(site.region, pool.instance, pool.capacity, now)
+    observed = [] if rows else table.observations(site.region, pool.instance, pool.capacity)
+    row = rows[0] if rows else (observed[(len(observed) - 1) // 2] if observed else None)
+    basis = f"no {pool.capacity} price in the snapshot; headway prices refresh fetches it"
     if pool.capacity in CONTRACTS:
-        return None, f"{pool.capacity} rates come from your own price book, which this version does not read"
-    here = (pool.instance, site.region)
-    if pool.capacity == "on-demand":
-        rows = [
-            row
-            for row in on_demand_prices()
-            if (row.instance, row.region) == here
-            and row.effective_from <= now
-            and (row.effective_to is None or now < row.effective_to)
-        ]
-        found, basis = (rows[-1] if rows else None), "list price"
-    else:
-        rows = [row for row in spot_observations() if (row.instance, row.region) == here]
-        rows.sort(key=lambda row: Decimal(row.price_text))
-        found = rows[(len(rows) - 1) // 2] if rows else None
+        basis = f"no {pool.capacity} rate is known; your own price book states it, or headway prices refresh"
+    if row is not None and observed:
         basis = "assumed: undated spot observation, middle of zones"
-    if found is None:
-        basis = f"no {pool.capacity} price in the package's snapshot; live prices are not in this version"
-    return found, basis
+    elif row is not None:
+        where = f" in {row.zone}" if row.zone else ""
+        offered = " on offer" if pool.capacity in CONTRACTS else ""
+        basis = f"{'list price' if pool.capacity == 'on-demand' else pool.capacity}{offered}{where}"
+        basis += f", {row.terms}" if row.terms else ""
+    priced = apply_layers(
+        None if row is None else Decimal(row.price_text),
+        "USD" if row is None else row.currency,
+        market.book.layers,
+        instance=pool.instance,
+        region=site.region,
+        capacity=pool.capacity,
+        at=now,
+    )
+    if priced.steps:
+        basis = "; ".join([basis, *priced.steps]) if row is not None else "; ".join(priced.steps)
+    price = priced.price
+    if price is not None and pool.discount:
+        price = price * (1 - Decimal(repr(pool.discount)))
+        basis += f"; discount of the pool: {pool.discount:.1%}"
+    source = "" if row is None else f"{row.source}; snapshot {table.sha256[:12]}"
+    if priced.steps and market.book.path is not None:
+        source = "; ".join(part for part in (source, f"price book {market.book.path.name}") if part)
+    return _Quote(price, priced.currency, basis, source)
 
 
-def _aws(site: AwsSite, pool: AwsPool, now: int) -> Offering:
-    kind = instance_types().get(pool.instance)
+def _aws(site: AwsSite, pool: AwsPool, now: int, market: Market) -> Offering:
+    kind = market.machines.get(("aws", pool.instance))
     if kind is None:
         raise UserError("sites.no_instance", instance=pool.instance, site=site.name)
-    listed, basis = _aws_price(site, pool, now)
-    key = kind.accelerator or _CPU_KEY
-    device = accelerators()[key]
-    devices = max(1, int(kind.accelerator_count)) if kind.accelerator else max(1, kind.vcpus // 2)
-    price = None
-    if listed is not None:
-        price = Decimal(listed.price_text) * (1 - Decimal(repr(pool.discount)))
-    pue, _source = pue_of("aws")
-    return Offering(
+    return _rented(
+        kind,
+        _quote(site, pool, now, market),
         key=f"{site.name}/{pool.name}",
         site=site.name,
         region=site.region,
         capacity=pool.capacity,
-        instance=pool.instance,
-        accelerator=key,
+        max_nodes=pool.max_nodes,
+        sensitivities=site.sensitivities,
+    )
+
+
+def _imported(market: Market, now: int) -> Iterator[Offering]:
+    """What was imported of other clouds: comparison only, nothing is launched there."""
+    for price in market.table.dated:
+        kind = market.machines.get((price.provider, price.instance))
+        held = price.effective_from <= now and (price.effective_to is None or now < price.effective_to)
+        if price.provider == "aws" or kind is None or not held:
+            continue
+        source = f"{price.source}; snapshot {market.table.sha256[:12]}"
+        yield _rented(
+            kind,
+            _Quote(Decimal(price.price_text), price.currency, "imported list price", source),
+            key=f"{price.provider}/{price.instance}",
+            site=price.provider,
+            region=price.region,
+            capacity=price.capacity,
+            max_nodes=IMPORTED_NODES,
+            sensitivities=("public", "internal"),
+        )
+
+
+def _rented(
+    kind: InstanceType,
+    quote: _Quote,
+    *,
+    key: str,
+    site: str,
+    region: str,
+    capacity: str,
+    max_nodes: int,
+    sensitivities: tuple[str, ...],
+) -> Offering:
+    device_key = kind.accelerator or _CPU_KEY
+    device = accelerators()[device_key]
+    devices = max(1, int(kind.accelerator_count)) if kind.accelerator else max(1, kind.vcpus // 2)
+    pue, _source = pue_of("aws")
+    return Offering(
+        key=key,
+        site=site,
+        region=region,
+        capacity=capacity,
+        instance=kind.name,
+        accelerator=device_key,
         accelerator_name=device.name,
         devices=devices,
         memory_bytes=_memory(device, kind.memory_bytes, devices),
         peak_flops=device.peak_flops,
         device_link_bytes_per_second=_link(device),
         node_link_bytes_per_second=kind.network_bytes_per_second or 1e9,
-        max_nodes=pool.max_nodes,
-        price_per_hour=price,
-        currency=listed.currency if listed is not None else "USD",
-        price_basis=basis,
-        price_source="" if listed is None else f"{listed.source}; snapshot {snapshot_info().sha256[:12]}",
+        max_nodes=max_nodes,
+        price_per_hour=quote.price,
+        currency=quote.currency,
+        price_basis=quote.basis,
+        price_source=quote.source,
         tariff_per_kwh=None,
         node_watts=_watts(device, devices),
         pue=pue,
-        grams_per_kwh=_grams(site.region),
-        interruptions_per_hour=SPOT_INTERRUPTIONS_PER_HOUR if pool.capacity == "spot" else 0.0,
+        grams_per_kwh=_grams(region),
+        interruptions_per_hour=SPOT_INTERRUPTIONS_PER_HOUR if capacity == "spot" else 0.0,
         start_seconds=CLOUD_START_SECONDS,
         efficiency=efficiency_of(device),
-        sensitivities=site.sensitivities,
+        sensitivities=sensitivities,
         launchable=False,
         processor=device.kind == "CPU",
     )

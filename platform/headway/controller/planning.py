@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from headway.catalog.snapshot import snapshot_info
 from headway.controller.figures import figures_of
-from headway.controller.offerings import offerings_of, sites_of
+from headway.controller.offerings import offerings_of
+from headway.controller.pricing import market_of, sites_of
 from headway.controller.workload import work_of
 from headway.errors import UserError
 from headway.planner.search import plan
@@ -48,17 +48,17 @@ def plan_job(settings: Settings, spec: JobSpec, folder: Path | None = None) -> P
     loaded = sites_of(settings)
     now = time.time_ns() // 1000
     limits = limits_of(spec, [site.name for site in loaded.spec.sites])
-    offerings = offerings_of(loaded, figures_of(settings), now)
-    info = snapshot_info()
-    as_of = datetime.fromtimestamp(info.as_of / 1_000_000, UTC)
+    market = market_of(settings)
+    offerings = offerings_of(loaded, figures_of(settings), now, market)
+    as_of = datetime.fromtimestamp(market.table.as_of / 1_000_000, UTC)
     return Planned(
         work=work,
         limits=limits,
         result=plan(work, offerings, limits, spec.goal),
         sites_file=None if settings.sites_path is None else str(settings.sites_path),
-        snapshot_sha=info.sha256,
+        snapshot_sha=market.table.sha256,
         snapshot_date=as_of.date().isoformat(),
-        snapshot_age_days=int((now - info.as_of) / 1_000_000 // SECONDS_PER_DAY),
+        snapshot_age_days=int((now - market.table.as_of) / 1_000_000 // SECONDS_PER_DAY),
     )
 
 

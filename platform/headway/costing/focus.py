@@ -53,7 +53,7 @@ def focus_rows(
     runs: Mapping[str, Labelled],
     version: FocusVersion = "1.3",
 ) -> list[Row]:
-    """One row a line, in their order; amounts are decimal text in the line's own currency.
+    """One row a line, in their order; amounts are decimal text in the line's own currency, ratios Decimal.
 
     A price that is gone leaves its columns empty (None), never zero.
     """
@@ -137,9 +137,9 @@ def _row(line: CostLine, price: Price | None, run: Labelled | None, ratios: Mapp
 
 def _allocation(line: CostLine, run: Labelled | None, ratio: Decimal) -> Row:
     element = {
-        "AllocatedRatio": float(ratio),  # twelve decimals: the shortest text of the float is the decimal
+        "AllocatedRatio": ratio,
         "UsageUnit": _unit(line.unit),
-        "UsageQuantity": float(line.quantity_text),
+        "UsageQuantity": Decimal(line.quantity_text),
     }
     return {
         "AllocatedMethodId": _METHOD_ID,

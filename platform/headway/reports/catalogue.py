@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
+from headway.catalog.refreshed import Refreshed
+from headway.catalog.table import Change
 from headway.catalog.types import Accelerator, ListedPrice
 
 _WORTH_HAVING = ("memory_bytes", "memory_bytes_per_second", "tdp_watts", "idle_watts")
@@ -32,9 +34,67 @@ def price_rows(prices: Iterable[ListedPrice]) -> list[dict[str, Any]]:
             "last_seen": day(price.last_seen),
             "dated": price.dated,
             "source": price.source,
+            "provider": price.provider,
+            "zone": price.zone,
+            "terms": price.terms,
         }
         for price in prices
     ]
+
+
+def change_rows(changes: Iterable[Change]) -> list[dict[str, Any]]:
+    """What is priced otherwise; `before` or `now` is None where there is no such price."""
+    rows: list[dict[str, Any]] = []
+    for change in changes:
+        price = change.now or change.before
+        if price is None:
+            continue
+        rows.append(
+            {
+                "provider": price.provider,
+                "instance": price.instance,
+                "region": price.region,
+                "capacity": price.capacity,
+                "zone": price.zone,
+                "terms": price.terms,
+                "before": None if change.before is None else change.before.price_text,
+                "now": None if change.now is None else change.now.price_text,
+                "currency": price.currency,
+            }
+        )
+    return rows
+
+
+def refreshed_document(done: Refreshed) -> dict[str, Any]:
+    """What a refresh took over, refused, and could not get."""
+    return {
+        "schema_version": 1,
+        "sha256": done.sha256,
+        "sections": [
+            {
+                "section": section.name,
+                "prices": len(section.prices),
+                "machines": len(section.machines),
+                "fetched": day(section.fetched_at),
+            }
+            for section in done.taken
+        ],
+        "changes": change_rows(done.changes),
+        "refused": [
+            {
+                "instance": one.price.instance,
+                "region": one.price.region,
+                "capacity": one.price.capacity,
+                "price": one.price.price_text,
+                "currency": one.price.currency,
+                "known": one.known_price_text,
+                "why": one.why,
+            }
+            for one in done.refused
+        ],
+        "failed": [{"section": f"{one.kind}/{one.region}", "problem": one.problem} for one in done.failed],
+        "skipped": done.skipped,
+    }
 
 
 def accelerator_rows(devices: Iterable[Accelerator]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""JSON Schema of both files, for editors and other tools.
+"""JSON Schema of the files that users write, for editors and other tools.
 
 `python -m headway.spec.schema --write` renews the committed copies in `schemas/`.
 """
@@ -12,6 +12,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from headway.spec.book import BookSpec
 from headway.spec.job import JobSpec
 from headway.spec.parts import Part
 from headway.spec.sites import SitesSpec
@@ -43,6 +44,11 @@ def job_schema() -> dict[str, Any]:
     return _schema(JobSpec, "Headway job")
 
 
+def book_schema() -> dict[str, Any]:
+    """The schema of a price book."""
+    return _schema(BookSpec, "Headway price book")
+
+
 def sites_schema() -> dict[str, Any]:
     """The schema of a sites file."""
     return _schema(SitesSpec, "Headway sites")
@@ -50,7 +56,11 @@ def sites_schema() -> dict[str, Any]:
 
 def rendered() -> dict[str, str]:
     """The text of each committed schema, by its file's name."""
-    schemas = {"job.schema.json": job_schema(), "sites.schema.json": sites_schema()}
+    schemas = {
+        "job.schema.json": job_schema(),
+        "sites.schema.json": sites_schema(),
+        "book.schema.json": book_schema(),
+    }
     return {name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for name, schema in schemas.items()}
 
 

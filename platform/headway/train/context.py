@@ -18,6 +18,7 @@ Nothing here is collective except checkpoints: a step costs microseconds.
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import tempfile
@@ -241,7 +242,7 @@ class Context:
         run = self._supervised
         checkpoints.check_lease(self._run_folder, run.run_id or "", run.attempt, run.lease_epoch)
         with self.phase("checkpoint"):
-            folder = Path(tempfile.mkdtemp(prefix="headway-checkpoint-"))
+            folder = Path(tempfile.mkdtemp(prefix="headway-checkpoint-", dir=_scratch()))
             try:
                 manifest_sha = self._save(folder)
                 checkpoint = ray.train.Checkpoint.from_directory(str(folder))
@@ -335,3 +336,9 @@ class Context:
 
 def _bare(thing: Any) -> Any:  # noqa: ANN401 - whatever the loop tracks
     return thing.module if isinstance(thing, torch.nn.parallel.DistributedDataParallel) else thing
+
+
+def _scratch() -> str | None:
+    """The run's own temporary folder, which goes with it however it ends; the machine's where it has none."""
+    given = os.environ.get("RAY_TMPDIR", "")
+    return given if given and Path(given).is_dir() else None

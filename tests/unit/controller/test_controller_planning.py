@@ -116,4 +116,4 @@ def test_an_unpriced_pool_says_where_its_price_would_come_from(home, monkeypatch
     for capacity, said in basis.items():
         assert ("your own price book" in said) is (capacity in {"reserved", "savings-plan", "block"})
         assert capacity in said
-        assert "refresh" not in said, "a command that does not exist"
+        assert "headway prices refresh" in said

@@ -10,15 +10,12 @@ import pytest
 from headway.catalog.tables import service_prices
 from headway.costing.attribution import Holding, NodeBill, attribute
 from headway.costing.breakeven import (
-    Spread,
     break_even_utilisation,
     energy_per_hour,
     hours_to_break_even,
     mean_tariff,
     nodes_to_own,
-    outcome,
     owned_hour,
-    tornado,
 )
 from headway.costing.carbon import Sourced, embodied, operational, run_carbon
 from headway.costing.commitments import Commitment, Covered, effective_rate, split_commitment
@@ -203,21 +200,6 @@ def test_carbon_of_energy_and_of_making_the_machine() -> None:
     assert run_carbon(None, D(1), grids, None).known_grams is None
     with pytest.raises(UserError):
         embodied(D(1), D(1), D(0))
-
-
-def test_quantiles_and_what_matters_most() -> None:
-    spreads = {"price": Spread(250, 310, 830), "hours": Spread(4, 5, 6), "fixed": Spread(1, 1, 1)}
-
-    def figure(values) -> float | None:
-        return values["price"] / values["hours"] if values["price"] < 800 else None
-
-    found = outcome(spreads, figure)
-    assert found == outcome(spreads, figure)
-    assert found.p10 is not None
-    assert found.p90 is not None
-    assert 50 < found.p10 < (found.p50 or 0) < found.p90
-    assert [swing.name for swing in tornado(spreads, figure)] == ["price", "hours", "fixed"]
-    assert tornado(spreads, figure)[0].at_high is None
 
 
 def test_a_unit_of_kept_work() -> None:

@@ -1,0 +1,194 @@
+"""Prices from AWS through boto3, section by section: what fails in one leaves the others alone.
+
+Endpoints, profiles and credentials are boto3's own (`AWS_PROFILE`, `AWS_ENDPOINT_URL_PRICING`, …). Throttling
+is waited out by its adaptive retries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+from headway.catalog.aws_items import (
+    block_of,
+    machine_of,
+    on_demand_of,
+    reserved_of,
+    savings_plan_of,
+    spot_of,
+)
+from headway.catalog.tables import accelerators
+from headway.catalog.types import InstanceType, ListedPrice
+from headway.errors import DataError, UserError
+
+Kind = Literal["on-demand", "reserved", "spot", "savings-plan", "block", "machines"]
+KINDS: tuple[Kind, ...] = ("on-demand", "reserved", "spot", "savings-plan", "block", "machines")
+PRICING_REGION = "us-east-1"  # the Price List and savings plans answer in few regions, for all
+SPOT_DAYS = 30
+BLOCK_HOURS = 24
+Client = Any  # boto3's clients have no types of their own
+MakeClient = Callable[[str, str], Client]
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The prices of one kind in one region, or why there are none."""
+
+    kind: Kind
+    region: str
+    prices: tuple[ListedPrice, ...]
+    skipped: int = 0
+    problem: str = ""
+    machines: tuple[InstanceType, ...] = ()
+
+
+def boto3_clients() -> MakeClient:
+    """Clients by service and region.
+
+    Raises:
+        UserError: boto3 is not installed.
+    """
+    try:
+        from boto3.session import Session
+        from botocore.config import Config
+    except ModuleNotFoundError:
+        raise UserError("refresh.no_boto3") from None
+    session: Any = Session()
+    settings = Config(retries={"mode": "adaptive", "max_attempts": 8}, connect_timeout=10, read_timeout=60)
+
+    def make(service: str, region: str) -> Client:
+        return session.client(service, region_name=region, config=settings)
+
+    return make
+
+
+def fetch(
+    make: MakeClient, regions: Sequence[str], kinds: Iterable[Kind], instances: Sequence[str], now: int
+) -> Iterator[Fetched]:
+    """Every kind in every region, as it comes; `instances` are those of which spot and blocks are asked.
+
+    `now` is in UTC microseconds.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.parsers import ResponseParserError
+
+    expected = (BotoCoreError, ClientError, ResponseParserError, DataError)
+    for region in regions:
+        for kind in kinds:
+            try:
+                if kind == "machines":
+                    yield Fetched(kind, region, (), machines=tuple(_machines(make, region, instances)))
+                    continue
+                prices, skipped = _KINDS[kind](make, region, instances, now)
+            except expected as problem:
+                yield Fetched(kind, region, (), problem=f"{type(problem).__name__}: {problem}")
+            else:
+                yield Fetched(kind, region, tuple(prices), skipped)
+
+
+def _products(make: MakeClient, region: str, instances: Sequence[str], *, each: bool) -> Iterator[str]:
+    fixed = {
+        "regionCode": region,
+        "operatingSystem": "Linux",
+        "tenancy": "Shared",
+        "preInstalledSw": "NA",
+        "capacitystatus": "Used",
+        "marketoption": "OnDemand",  # else capacity blocks come back as products of 0 USD
+    }
+    pages = make("pricing", PRICING_REGION).get_paginator("get_products")
+    for instance in instances if each else [""]:
+        wanted = {**fixed, **({"instanceType": instance} if instance else {})}
+        filters = [{"Type": "TERM_MATCH", "Field": key, "Value": value} for key, value in wanted.items()]
+        for page in pages.paginate(ServiceCode="AmazonEC2", Filters=filters):
+            yield from page["PriceList"]
+
+
+def _on_demand(
+    make: MakeClient, region: str, instances: Sequence[str], _now: int
+) -> tuple[list[ListedPrice], int]:
+    prices: list[ListedPrice] = []
+    skipped = 0
+    for item in _products(make, region, instances, each=False):
+        try:
+            prices.append(on_demand_of(item))
+        except DataError:
+            skipped += 1
+    return prices, skipped
+
+
+def _reserved(
+    make: MakeClient, region: str, instances: Sequence[str], _now: int
+) -> tuple[list[ListedPrice], int]:
+    items = _products(make, region, instances, each=True)
+    return [price for item in items for price in reserved_of(item)], 0
+
+
+def _spot(make: MakeClient, region: str, instances: Sequence[str], now: int) -> tuple[list[ListedPrice], int]:
+    ec2 = make("ec2", region)
+    zones = ec2.describe_availability_zones()["AvailabilityZones"]
+    ids = {zone["ZoneName"]: zone["ZoneId"] for zone in zones}
+    start = datetime.fromtimestamp(now / 1_000_000, UTC) - timedelta(days=SPOT_DAYS)
+    pages = ec2.get_paginator("describe_spot_price_history").paginate(
+        InstanceTypes=list(instances), ProductDescriptions=["Linux/UNIX"], StartTime=start
+    )
+    return spot_of((row for page in pages for row in page["SpotPriceHistory"]), region, ids), 0
+
+
+def _savings_plans(
+    make: MakeClient, region: str, instances: Sequence[str], now: int
+) -> tuple[list[ListedPrice], int]:
+    client = make("savingsplans", PRICING_REGION)
+    filters = [
+        {"name": "region", "values": [region]},
+        {"name": "instanceType", "values": list(instances)},
+        {"name": "productDescription", "values": ["Linux/UNIX"]},
+        {"name": "tenancy", "values": ["shared"]},
+    ]
+    asked: dict[str, Any] = {"products": ["EC2"], "serviceCodes": ["AmazonEC2"], "filters": filters}
+    found: list[ListedPrice] = []
+    skipped = 0
+    while True:
+        answer = client.describe_savings_plans_offering_rates(**asked)
+        for rate in answer["searchResults"]:
+            price = savings_plan_of(rate, now)
+            skipped += price is None
+            found += [price] if price is not None else []
+        if not answer.get("nextToken"):
+            return found, skipped
+        asked["nextToken"] = answer["nextToken"]
+
+
+def _blocks(
+    make: MakeClient, region: str, instances: Sequence[str], now: int
+) -> tuple[list[ListedPrice], int]:
+    ec2 = make("ec2", region)
+    found: list[ListedPrice] = []
+    for instance in instances:
+        pages = ec2.get_paginator("describe_capacity_block_offerings").paginate(
+            InstanceType=instance, InstanceCount=1, CapacityDurationHours=BLOCK_HOURS
+        )
+        offered = [offering for page in pages for offering in page["CapacityBlockOfferings"]]
+        # Many starts are on offer; the cheapest is the price.
+        prices = sorted((block_of(one, region, now) for one in offered), key=lambda p: float(p.price_text))
+        found += prices[:1]
+    return found, 0
+
+
+def _machines(make: MakeClient, region: str, instances: Sequence[str]) -> list[InstanceType]:
+    pages = (
+        make("ec2", region)
+        .get_paginator("describe_instance_types")
+        .paginate(Filters=[{"Name": "instance-type", "Values": list(instances)}])
+    )
+    return [machine_of(kind, accelerators()) for page in pages for kind in page["InstanceTypes"]]
+
+
+_KINDS = {
+    "on-demand": _on_demand,
+    "reserved": _reserved,
+    "spot": _spot,
+    "savings-plan": _savings_plans,
+    "block": _blocks,
+}

@@ -1,0 +1,110 @@
+"""A price book: what a team really pays, as layers over the list prices, applied in their order."""
+
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from headway.spec.parts import Found, Part, fault
+from headway.spec.problems import show
+from headway.spec.quantities import Number, Price, Version, Whole, entries, money, within
+from headway.spec.sites import Capacity
+from headway.spec.texts import Name, Person, matching
+
+
+def _day(value: str) -> str:
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        raise fault("spec.not_day", value=show(value)) from None
+    return value
+
+
+Day = Annotated[str, matching(r"\d{4}-\d{2}-\d{2}", "spec.not_day"), AfterValidator(_day)]
+Pattern = Annotated[str, matching(r"[a-z0-9.*?-]{1,100}", "spec.not_pattern")]
+Patterns = Annotated[tuple[Pattern, ...], Field(min_length=1, max_length=64)]
+
+
+class _Layer(Part):
+    """What every layer has: a name that receipts and plans show, and the days on which it holds."""
+
+    name: Person
+    start: Day | None = Field(default=None, alias="from")
+    until: Day | None = None
+
+    def conflicts(self) -> Iterator[Found]:
+        """A layer ends after it begins."""
+        if self.start is not None and self.until is not None and self.until <= self.start:
+            yield Found(("until",), "spec.ends_before", {"start": self.start})
+
+
+class Discount(_Layer):
+    """A negotiated discount on list prices; patterns as `p5.*`."""
+
+    kind: Literal["discount"]
+    percent: Annotated[Number, within("book.percent")]
+    instances: Patterns = ("*",)
+    regions: Patterns = ("*",)
+    capacity: Annotated[tuple[Capacity, ...], Field(min_length=1, max_length=5)] = ("on-demand",)
+
+
+class RateLayer(_Layer):
+    """A private rate of one instance type: per hour, with what is paid upfront for a term of years."""
+
+    kind: Literal["rate"]
+    instance: Name
+    region: Name
+    capacity: Capacity = "on-demand"
+    price: Annotated[Price, money("book.rate")]
+    upfront: Annotated[Price, money("book.upfront")] | None = None
+    years: Annotated[Whole, within("book.years")] | None = None
+
+    def conflicts(self) -> Iterator[Found]:
+        """An upfront part needs a term to be spread over, in the same currency."""
+        yield from super().conflicts()
+        if self.upfront is not None and self.years is None:
+            yield Found(("upfront",), "spec.upfront_without_years", {})
+        if self.upfront is not None and self.upfront.currency != self.price.currency:
+            values: dict[str, object] = {"given": self.upfront.currency, "wanted": self.price.currency}
+            yield Found(("upfront",), "spec.other_currency", values)
+
+
+class Block(_Layer):
+    """A capacity block that was bought: so many nodes from one day to another for a fee."""
+
+    kind: Literal["block"]
+    instance: Name
+    region: Name
+    nodes: Annotated[Whole, within("book.nodes")]
+    fee: Annotated[Price, money("book.fee")]
+
+    def conflicts(self) -> Iterator[Found]:
+        """A block has a first and a last day."""
+        yield from super().conflicts()
+        for key, value in (("from", self.start), ("until", self.until)):
+            if value is None:
+                yield Found((), "spec.block_needs", {"key": key})
+
+
+class Credit(_Layer):
+    """An amount that the provider pays of the bill; it lowers totals, never a price."""
+
+    kind: Literal["credit"]
+    amount: Annotated[Price, money("book.credit")]
+
+
+Layer = Annotated[Discount | RateLayer | Block | Credit, Field(discriminator="kind")]
+
+
+class BookSpec(Part):
+    """A whole price book."""
+
+    version: Version
+    layers: Annotated[tuple[Layer, ...], entries("book.layers")]
+
+
+def percent_of(layer: Discount) -> Decimal:
+    """The discount as an exact share."""
+    return Decimal(repr(layer.percent)) / 100

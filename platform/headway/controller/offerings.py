@@ -13,14 +13,15 @@ from statistics import median, quantiles
 
 import psutil
 
-from headway.catalog.tables import accelerators, grid_factors, published_efficiencies, pue_of
+from headway.catalog.tables import accelerators, grid_factors, published_efficiencies, pue_of, service_prices
 from headway.catalog.types import SITE_ID, Accelerator, HereFigures, InstanceType
 from headway.controller.cores import machine_cores
 from headway.controller.pricing import Market, packaged_market
 from headway.costing.here import core_hour_price
 from headway.costing.layers import apply_layers
+from headway.costing.market import service_tiers
 from headway.costing.owned import OwnedServer, cost_per_delivered_hour, fixed_cost_per_hour
-from headway.errors import UserError
+from headway.errors import DataError, UserError
 from headway.planner.search import CONTRACTS
 from headway.planner.types import Efficiency, Offering
 from headway.spec.files import LoadedSites
@@ -63,6 +64,25 @@ def offerings_of(
         else:
             found.extend(_owned(site, pool.name, pool.max_nodes) for pool in site.pools)
     return [*found, *_imported(known, now), _here(figures)]
+
+
+def egress_of(site: AwsSite | OwnedSite) -> tuple[tuple[Decimal, Decimal | None, Decimal], ...] | None:
+    """What leaves a site costs, as (from GB, to GB, price): as stated, else AWS's list; None is unknown."""
+    if site.egress_price is not None:
+        return ((Decimal(0), None, site.egress_price.amount),)
+    if isinstance(site, OwnedSite):
+        return None
+    try:
+        tiers = service_tiers(service_prices(), "data-transfer", "out to internet", site.region)
+    except DataError:
+        return None
+    return tuple((tier.start, tier.stop, tier.price) for tier in tiers)
+
+
+def _links(device: Accelerator, *, efa: bool, network: bool) -> tuple[str, ...]:
+    """The kinds of link between devices, as a job file names them."""
+    found = ["nvlink"] if "nvlink" in device.intra_node_link.lower() else []
+    return (*found, *(["efa"] if efa else []), *(["ethernet"] if network else []))
 
 
 def _grams(region: str) -> float | None:
@@ -129,7 +149,7 @@ def _aws(site: AwsSite, pool: AwsPool, now: int, market: Market) -> Offering:
         region=site.region,
         capacity=pool.capacity,
         max_nodes=pool.max_nodes,
-        sensitivities=site.sensitivities,
+        site_of=site,
     )
 
 
@@ -149,7 +169,6 @@ def _imported(market: Market, now: int) -> Iterator[Offering]:
             region=price.region,
             capacity=price.capacity,
             max_nodes=IMPORTED_NODES,
-            sensitivities=("public", "internal"),
         )
 
 
@@ -162,7 +181,7 @@ def _rented(
     region: str,
     capacity: str,
     max_nodes: int,
-    sensitivities: tuple[str, ...],
+    site_of: AwsSite | None = None,
 ) -> Offering:
     device_key = kind.accelerator or _CPU_KEY
     device = accelerators()[device_key]
@@ -193,10 +212,17 @@ def _rented(
         interruptions_per_hour=SPOT_INTERRUPTIONS_PER_HOUR if capacity == "spot" else 0.0,
         start_seconds=CLOUD_START_SECONDS,
         efficiency=efficiency_of(device),
-        sensitivities=sensitivities,
+        sensitivities=("public", "internal") if site_of is None else site_of.sensitivities,
         launchable=False,
         processor=device.kind == "CPU",
+        latency_seconds=None if site_of is None else _seconds(site_of.latency_to_data),
+        interconnects=_links(device, efa=kind.efa, network=kind.network_bytes_per_second is not None),
+        egress=None if site_of is None else egress_of(site_of),
     )
+
+
+def _seconds(value: Decimal | None) -> float | None:
+    return None if value is None else float(value)
 
 
 def _percent(share: Decimal) -> str:
@@ -267,6 +293,9 @@ def _owned(site: OwnedSite, pool: str, max_nodes: int) -> Offering:
         sensitivities=site.sensitivities,
         launchable=False,
         processor=device.kind == "CPU",
+        latency_seconds=_seconds(site.latency_to_data),
+        interconnects=_links(device, efa=False, network=True),
+        egress=egress_of(site),
     )
 
 

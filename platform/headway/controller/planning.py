@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
+from headway.catalog.types import SITE_ID
 from headway.controller.figures import figures_of
-from headway.controller.offerings import offerings_of
+from headway.controller.offerings import egress_of, offerings_of
 from headway.controller.pricing import market_of, sites_of
 from headway.controller.workload import work_of
 from headway.errors import UserError
+from headway.planner.predict import BYTES_PER_GB
 from headway.planner.search import plan
 from headway.planner.types import Limits, PlanResult, Work
 from headway.profile.configs import lengths_of
 from headway.settings import Settings
 from headway.spec.job import JobSpec
+from headway.spec.sites import Site
 
 SECONDS_PER_DAY = 86400
 
@@ -44,8 +49,8 @@ def plan_job(settings: Settings, spec: JobSpec, folder: Path | None = None) -> P
             for samples of a length that it does not take.
     """
     check_length(spec)
-    work = work_of(spec, settings, folder)
     loaded = sites_of(settings)
+    work = with_data(work_of(spec, settings, folder), spec, loaded.spec.sites)
     now = time.time_ns() // 1000
     limits = limits_of(spec, [site.name for site in loaded.spec.sites])
     market = market_of(settings)
@@ -59,6 +64,35 @@ def plan_job(settings: Settings, spec: JobSpec, folder: Path | None = None) -> P
         snapshot_sha=market.table.sha256,
         snapshot_date=as_of.date().isoformat(),
         snapshot_age_days=int((now - market.table.as_of) / 1_000_000 // SECONDS_PER_DAY),
+    )
+
+
+def with_data(work: Work, spec: JobSpec, sites: Sequence[Site]) -> Work:
+    """The work with its data: where they lie, and what it costs to bring them elsewhere.
+
+    Raises:
+        UserError: `data.site` names a site that does not exist.
+    """
+    data = spec.data
+    if data is None or data.site is None:
+        return work
+    home = next((site for site in sites if site.name == data.site), None)
+    if home is None and data.site != SITE_ID:
+        known = ", ".join([SITE_ID, *(site.name for site in sites)])
+        raise UserError("plan.no_data_site", site=data.site, known=known)
+    leaving = None if home is None else egress_of(home)
+    cost = None
+    if data.size is not None and leaving is not None:
+        cost = sum(
+            (max(Decimal(0), (min(gigabytes, stop) if stop else gigabytes) - start) * price)
+            for gigabytes in [Decimal(data.size) / BYTES_PER_GB]
+            for start, stop, price in leaving
+        )
+    return replace(
+        work,
+        data_bytes=data.size or 0,
+        data_site=data.site,
+        data_cost=None if cost is None else Decimal(cost),
     )
 
 
@@ -92,7 +126,7 @@ def limits_of(spec: JobSpec, sites: list[str]) -> Limits:
     if unknown:
         raise UserError("plan.no_site", site=unknown[0], known=", ".join(["any", "here", *sites]))
     wanted = spec.needs.gpus
-    budget, deadline = spec.limits.budget, spec.limits.deadline
+    budget, deadline, latency = spec.limits.budget, spec.limits.deadline, spec.limits.latency_to_data
     return Limits(
         min_devices=max(1, wanted.min),
         max_devices=wanted.max or None,
@@ -103,4 +137,7 @@ def limits_of(spec: JobSpec, sites: list[str]) -> Limits:
         sensitivity=spec.data.sensitivity if spec.data is not None else "internal",
         precision="bf16" if "bf16" in spec.needs.precision else spec.needs.precision[0],
         processors_only="gpus" in spec.needs.model_fields_set and wanted.max == 0,
+        regions=spec.limits.regions,
+        interconnect=spec.needs.interconnect,
+        latency_seconds=None if latency is None else float(latency),
     )

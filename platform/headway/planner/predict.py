@@ -23,6 +23,7 @@ BUCKET_BYTES = 2 * 25 * 2**20
 BACKWARD_SHARE = 2 / 3
 CHECKPOINT_SECONDS = 60.0
 JOULES_PER_KWH = 3_600_000
+BYTES_PER_GB = 10**9
 
 
 # Lean layers repeat elementwise work in the backward pass: 4 % of a step measured on a processor; assumed.
@@ -34,8 +35,8 @@ def profile_for(work: Work, recipe: Recipe) -> ModelProfile:
     return work.lean if recipe.lean and work.lean is not None else work.profile
 
 
-def memory_bytes(work: Work, recipe: Recipe, devices: int) -> int:
-    """Peak bytes on one device."""
+def memory_bytes(work: Work, recipe: Recipe, devices: int, inside: int = 1) -> int:
+    """Peak bytes on one device; `inside` are the devices of a node, over which `hsdp` shards."""
     profile = profile_for(work, recipe)
     tokens = recipe.micro_batch * profile.seq_len
     if recipe.recompute:
@@ -44,31 +45,43 @@ def memory_bytes(work: Work, recipe: Recipe, devices: int) -> int:
         activations = profile.activation_bytes_per_token * tokens
     logits = profile.logit_bytes_per_token * tokens
     fixed = profile.weight_bytes + profile.state_bytes
-    if recipe.sharding == "fsdp":
-        per_block = profile.weight_bytes / max(1, devices)
-        fixed = fixed / devices + 2 * per_block
+    if recipe.sharding in {"fsdp", "hsdp"}:
+        shards = devices if recipe.sharding == "fsdp" else inside
+        fixed = fixed / shards + 2 * profile.weight_bytes / max(1, shards)
     elif devices > 1:
         fixed += BUCKET_BYTES
+        if recipe.sharding == "zero1":
+            fixed -= (profile.state_bytes - profile.gradient_bytes) * (1 - 1 / devices)
     return math.ceil((fixed + activations + logits) * (1 + FRAGMENTATION)) + CONTEXT_BYTES
 
 
-def _exposed_seconds(work: Work, recipe: Recipe, offering: Offering, nodes: int, compute: float) -> float:
+def exchange_seconds(work: Work, sharding: str, offering: Offering, nodes: int) -> float:
+    """Exchange of gradients and weights for one update, over rings; none of it hidden yet.
+
+    A ring of n sends (n−1)/n of the bytes to reduce or to gather them. DDP does both with gradients, ZeRO-1
+    gathers weights instead, FSDP gathers them twice; hybrid sharding does that within a node, and between
+    nodes reduces the shards only.
+    """
     devices = nodes * offering.devices
     if devices == 1:
         return 0.0
-    profile = work.profile
-    exchanged = profile.gradient_bytes
-    if recipe.sharding == "fsdp":
-        exchanged = profile.gradient_bytes / 2 + profile.weight_bytes
+    gradients, weights = work.profile.gradient_bytes, work.profile.weight_bytes
+    if sharding == "hsdp":
+        inside = (offering.devices - 1) / offering.devices * (gradients + 2 * weights)
+        across = 2 * (nodes - 1) / nodes * gradients
+        return inside / offering.device_link_bytes_per_second + across / offering.node_link_bytes_per_second
     link = offering.device_link_bytes_per_second
     if nodes > 1:
-        link = min(link, offering.node_link_bytes_per_second / offering.devices)
-    exchange = 2 * (devices - 1) / devices * exchanged / link
-    return max(0.0, exchange - BACKWARD_SHARE * compute)
+        # As many rings as adapters, each crossing between nodes elsewhere: together all of a node's.
+        link = min(link, offering.node_link_bytes_per_second)
+    moved = {"ddp": 2 * gradients, "zero1": gradients + weights, "fsdp": gradients + 2 * weights}[sharding]
+    return (devices - 1) / devices * moved / link
 
 
-def step_seconds(work: Work, recipe: Recipe, offering: Offering, nodes: int, share: float) -> float:
-    """One optimizer step (a global batch), at a share of the devices' peak."""
+def step_parts(
+    work: Work, recipe: Recipe, offering: Offering, nodes: int, share: float
+) -> tuple[float, float]:
+    """Seconds of one optimizer step (a global batch): arithmetic at a share of the peak, exposed exchange."""
     devices = nodes * offering.devices
     profile = work.profile
     per_token = profile.flops_per_token + (profile.recompute_flops_per_token if recipe.recompute else 0.0)
@@ -76,7 +89,13 @@ def step_seconds(work: Work, recipe: Recipe, offering: Offering, nodes: int, sha
     micro_steps = math.ceil(work.global_batch / (recipe.micro_batch * devices))
     tokens = micro_steps * recipe.micro_batch * profile.seq_len
     compute = tokens * per_token / (peak * share) * (LEAN_TIME if recipe.lean else 1.0)
-    return compute + _exposed_seconds(work, recipe, offering, nodes, compute / micro_steps)
+    exchange = exchange_seconds(work, recipe.sharding, offering, nodes)
+    return compute, max(0.0, exchange - BACKWARD_SHARE * compute / micro_steps)
+
+
+def step_seconds(work: Work, recipe: Recipe, offering: Offering, nodes: int, share: float) -> float:
+    """One optimizer step (a global batch), at a share of the devices' peak."""
+    return sum(step_parts(work, recipe, offering, nodes, share))
 
 
 def interruption_overhead(rate_per_second: float, restart_seconds: float) -> tuple[float, float | None]:
@@ -102,20 +121,41 @@ def predict(work: Work, recipe: Recipe, offering: Offering, nodes: int) -> Predi
         run_seconds(efficiency.expected), run_seconds(efficiency.high), run_seconds(efficiency.low)
     )
     kwh = nodes * offering.node_watts * seconds.expected * offering.pue / JOULES_PER_KWH
-    cost = None if offering.price_per_hour is None else _cost(offering, nodes, seconds.expected)
+    moving = moving_cost(work, offering)
+
+    def cost(duration: float) -> Decimal | None:
+        if offering.price_per_hour is None:
+            return None
+        return _cost(offering, nodes, duration) + (moving or 0)
+
     return Prediction(
         nodes=nodes,
         recipe=recipe,
-        memory_bytes=memory_bytes(work, recipe, nodes * offering.devices),
+        memory_bytes=memory_bytes(work, recipe, nodes * offering.devices, offering.devices),
         seconds=seconds,
-        cost=cost,
-        cost_low=None if cost is None else _cost(offering, nodes, seconds.low),
-        cost_high=None if cost is None else _cost(offering, nodes, seconds.high),
+        cost=cost(seconds.expected),
+        cost_low=cost(seconds.low),
+        cost_high=cost(seconds.high),
         kwh=kwh,
         grams_co2e=None if offering.grams_per_kwh is None else kwh * offering.grams_per_kwh,
         interruptions=rate * seconds.expected,
         checkpoint_every_seconds=every,
+        moving_cost=moving,
     )
+
+
+def moving_cost(work: Work, offering: Offering) -> Decimal | None:
+    """Bringing the data to the site and the trained weights back to them; None where nothing moves.
+
+    Unknown prices of leaving a site are left out: `data_cost` None says so for the way in.
+    """
+    if work.data_site is None or work.data_site == offering.site or work.data_cost is None:
+        return None
+    back = Decimal(work.profile.weight_bytes) / BYTES_PER_GB
+    leaving = Decimal(0)
+    for start, stop, price in offering.egress or ():
+        leaving += max(Decimal(0), (back if stop is None else min(back, stop)) - start) * price
+    return work.data_cost + leaving
 
 
 def _cost(offering: Offering, nodes: int, seconds: float) -> Decimal:

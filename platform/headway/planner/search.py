@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from itertools import product
+from fnmatch import fnmatchcase
+from itertools import chain, product
 
-from headway.planner.predict import memory_bytes, predict
+from headway.planner.predict import memory_bytes, predict, step_seconds
 from headway.planner.turning import turning_point
 from headway.planner.types import Limits, Offering, PlanResult, Prediction, Recipe, Rival, Verdict, Work
 
@@ -40,37 +41,41 @@ def node_counts(offering: Offering, limits: Limits) -> list[int]:
     return sorted(count for count in counts if count * offering.devices >= limits.min_devices)
 
 
-def recipes(work: Work, devices: int) -> Iterator[Recipe]:
+def shardings(devices: int, nodes: int) -> tuple[str, ...]:
+    """What can be sharded: simplest first."""
+    if devices == 1:
+        return ("ddp",)
+    hybrid = ("hsdp",) if 1 < nodes < devices else ()
+    return ("ddp", "zero1", "fsdp", *hybrid)
+
+
+def recipes(work: Work, devices: int, nodes: int = 1) -> Iterator[Recipe]:
     """Every recipe: sharding × recompute × layer techniques × micro-batches that are powers of two."""
     largest = max(1, work.global_batch // devices)
     micro = [1 << i for i in range(largest.bit_length()) if 1 << i <= largest]
-    for sharding in ("ddp", "fsdp") if devices > 1 else ("ddp",):
+    for sharding in shardings(devices, nodes):
         for recompute, lean in product((False, True), (False, True) if work.lean is not None else (False,)):
             for size in micro:
                 yield Recipe(sharding, recompute, size, lean)
 
 
 def _fitting(work: Work, offering: Offering, nodes: int) -> Prediction | None:
+    """The fastest recipe that fits; at equal speed the simpler sharding, then the larger micro-batch."""
     devices = nodes * offering.devices
     if work.global_batch < devices:
         return None
-    best: Prediction | None = None
-    for recipe in recipes(work, devices):
-        if memory_bytes(work, recipe, devices) > HEADROOM * offering.memory_bytes:
+    room, share = HEADROOM * offering.memory_bytes, offering.efficiency.expected
+    best: tuple[float, int, int] | None = None
+    chosen: Recipe | None = None
+    simplest = {name: place for place, name in enumerate(shardings(devices, nodes))}
+    for recipe in recipes(work, devices, nodes):
+        if memory_bytes(work, recipe, devices, offering.devices) > room:
             continue
-        found = predict(work, recipe, offering, nodes)
-        if best is None or _faster(found, best):
-            best = found
-    return best
-
-
-def _faster(left: Prediction, right: Prediction) -> bool:
-    """Faster; at equal speed the simpler sharding, then the larger micro-batch, which feeds it better."""
-
-    def key(item: Prediction) -> tuple[float, str, int]:
-        return (item.seconds.expected, item.recipe.sharding, -item.recipe.micro_batch)
-
-    return key(left) < key(right)
+        seconds = step_seconds(work, recipe, offering, nodes, share)
+        key = (seconds, simplest[recipe.sharding], -recipe.micro_batch)
+        if best is None or key < best:
+            best, chosen = key, recipe
+    return None if chosen is None else predict(work, chosen, offering, nodes)
 
 
 def _judge(work: Work, offering: Offering, limits: Limits) -> Rival:
@@ -116,11 +121,32 @@ def _quickest(found: Sequence[Prediction]) -> Prediction:
     return min(found, key=lambda item: item.seconds.expected)
 
 
+def allowed(offering: Offering, limits: Limits) -> bool:
+    """Whether the limits let a job go there at all: rules, devices, precision."""
+    fits = not limits.processors_only or offering.processor
+    return _forbidden(offering, limits) is None and fits
+
+
 def _forbidden(offering: Offering, limits: Limits) -> tuple[str, dict[str, object]] | None:
     if "any" not in limits.sites and offering.site not in limits.sites:
         return "plan.site_not_allowed", {"site": offering.site, "allowed": ", ".join(limits.sites)}
     if limits.sensitivity not in offering.sensitivities:
         return "plan.too_sensitive", {"site": offering.site, "sensitivity": limits.sensitivity}
+    region = offering.region or ""
+    if limits.regions and not any(fnmatchcase(region, pattern) for pattern in limits.regions):
+        return "plan.region_not_allowed", {"region": region or "-", "allowed": ", ".join(limits.regions)}
+    if limits.interconnect != "any" and limits.interconnect not in offering.interconnects:
+        return "plan.no_interconnect", {"interconnect": limits.interconnect, "instance": offering.instance}
+    if limits.latency_seconds is not None:
+        latency = offering.latency_seconds
+        if latency is None:
+            return "plan.latency_unknown", {"site": offering.site}
+        if latency > limits.latency_seconds:
+            return "plan.too_far", {
+                "site": offering.site,
+                "seconds": latency,
+                "limit": limits.latency_seconds,
+            }
     return None
 
 
@@ -148,7 +174,10 @@ def _too_small(work: Work, offering: Offering, counts: Sequence[int]) -> Rival:
         values: dict[str, object] = {"devices": min(layouts), "batch": work.global_batch}
         return Rival(offering, Verdict.UNSUITED, None, "plan.batch_below_devices", values)
     devices = max(devices for devices in layouts if devices <= work.global_batch)
-    needed = min(memory_bytes(work, recipe, devices) for recipe in recipes(work, devices))
+    nodes = devices // offering.devices
+    needed = min(
+        memory_bytes(work, recipe, devices, offering.devices) for recipe in recipes(work, devices, nodes)
+    )
     values = {"needed_bytes": needed, "available_bytes": offering.memory_bytes, "devices": devices}
     return Rival(offering, Verdict.TOO_SMALL, None, "plan.too_small", values)
 
@@ -161,8 +190,11 @@ def _rank(feasible: Sequence[Rival], goal: str) -> list[Rival]:
     main = max(currencies, key=lambda code: sum(rival.offering.currency == code for rival in feasible))
     ordered = sorted(feasible, key=lambda rival: (rival.offering.currency != main, *_goal_key(rival, goal)))
     ranked: list[Rival] = []
+    best = {code: _front([r for r in feasible if r.offering.currency == code]) for code in currencies}
     for rival in ordered:
-        better = next((other for other in feasible if _dominates(other, rival)), None)
+        # Nearly all that are dominated are so by the front; where carbon is not known, another may do it.
+        candidates = chain(best[rival.offering.currency], feasible)
+        better = next((other for other in candidates if _dominates(other, rival)), None)
         if better is not None:
             values: dict[str, object] = {"better": better.offering.key}
             ranked.append(
@@ -190,6 +222,21 @@ def _goal_key(rival: Rival, goal: str) -> tuple[float | Decimal, ...]:
     if goal == "balanced":
         return (cost * seconds, cost)
     return (cost, seconds)
+
+
+def _front(feasible: Sequence[Rival]) -> list[Rival]:
+    """Those that none dominates, cheapest first."""
+    front: list[Rival] = []
+    for rival in sorted(feasible, key=lambda one: (*_goal_key(one, "cheapest"), _carbon(one))):
+        if not any(_dominates(other, rival) for other in front):
+            front = [other for other in front if not _dominates(rival, other)]
+            front.append(rival)
+    return front
+
+
+def _carbon(rival: Rival) -> float:
+    grams = rival.prediction.grams_co2e if rival.prediction is not None else None
+    return float("inf") if grams is None else grams
 
 
 def _dominates(left: Rival, right: Rival) -> bool:

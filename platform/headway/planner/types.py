@@ -35,6 +35,8 @@ class Offering:
     `price_per_hour` is for one node without energy where the site meters energy apart (`tariff_per_kwh`),
     all-in otherwise; None is unpriced, and `price_basis` then says what would price it.
     `interruptions_per_hour` is per node. A `processor` has no accelerators: its devices are cores.
+    `latency_seconds` is that to the data; `interconnects` are the links between devices that it has; `egress`
+    are (from GB, to GB, price) of what leaves the site; None is unknown.
     """
 
     key: str
@@ -64,24 +66,34 @@ class Offering:
     sensitivities: tuple[str, ...]
     launchable: bool
     processor: bool = False
+    latency_seconds: float | None = None
+    interconnects: tuple[str, ...] = ()
+    egress: tuple[tuple[Decimal, Decimal | None, Decimal], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """How much is trained: samples of `seq_len` tokens in global batches.
 
-    `lean` is the profile with all exact layer techniques, where the job allows them.
+    `lean` is the profile with all exact layer techniques, where the job allows them. `data_site` is where
+    `data_bytes` lie, and `data_cost` what it costs to bring them to any other site (None: not known).
     """
 
     profile: ModelProfile
     samples: int
     global_batch: int
     lean: ModelProfile | None = None
+    data_bytes: int = 0
+    data_site: str | None = None
+    data_cost: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a plan must not exceed; None is no limit. `processors_only` leaves accelerators out."""
+    """What a plan must not exceed; None is no limit. `processors_only` leaves accelerators out.
+
+    `regions` are patterns such as `eu-*`, of which one must fit; `interconnect` `any` is no limit.
+    """
 
     min_devices: int
     max_devices: int | None
@@ -92,6 +104,9 @@ class Limits:
     sensitivity: str
     precision: str
     processors_only: bool = False
+    regions: tuple[str, ...] = ()
+    interconnect: str = "any"
+    latency_seconds: float | None = None
 
 
 class Verdict(StrEnum):
@@ -110,9 +125,9 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How the model is laid out: `ddp` or `fsdp`, recompute of all blocks or none, micro-batch.
+    """How the model is laid out: `ddp`, `zero1`, `fsdp` or `hsdp`; micro-batch per device.
 
-    `lean` is with all exact layer techniques.
+    `recompute` is of all blocks or of none; `lean` is with all exact layer techniques.
     """
 
     sharding: str
@@ -126,7 +141,8 @@ class Prediction:
     """What a run on some nodes would take; money in the offering's currency.
 
     `memory_bytes` is per device at the recipe's peak. `cost` is None where the offering is unpriced,
-    `grams_co2e` where no source tells the grid.
+    `grams_co2e` where no source tells the grid. `moving_cost` is the part of `cost` for data that move (None:
+    nothing moves, or what it costs is not known).
     """
 
     nodes: int
@@ -140,6 +156,7 @@ class Prediction:
     grams_co2e: float | None
     interruptions: float
     checkpoint_every_seconds: float | None
+    moving_cost: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ def _readable(values: Mapping[str, object]) -> dict[str, object]:
     for key, value in values.items():
         if key.endswith("_bytes") and isinstance(value, int):
             shown[key] = format_bytes(value)
-        elif key in {"seconds", "deadline"} and isinstance(value, float):
+        elif key in {"seconds", "deadline", "limit"} and isinstance(value, float):
             shown[key] = format_seconds(value)
         elif isinstance(value, Decimal):
             shown[key] = format_amount(value)

@@ -56,6 +56,7 @@ BOUNDS: Final[dict[str, Bound]] = {
     "data.size": _bound(0, 10**18, "bytes"),
     "limits.deadline": _bound(1, 365 * 86400, "seconds"),
     "limits.budget": _bound(_NANO, 10**9, "money"),
+    "limits.latency_to_data": _bound("0.000001", 3600, "seconds"),
     "limits.sites": _bound(1, 64, "entries"),
     "book.layers": _bound(1, 256, "entries"),
     "book.percent": _bound(0, 99, "percent"),

@@ -38,6 +38,7 @@ from headway.spec.texts import (
 from headway.spec.workload import Distinct, Workload
 
 Precision = Literal["fp32", "tf32", "bf16", "fp16", "fp8"]
+RegionPattern = Annotated[str, matching(r"[a-z0-9*?-]{1,40}", "spec.not_region_pattern")]
 Interconnect = Literal["any", "nvlink", "infiniband", "efa", "ethernet"]
 Sensitivity = Literal["public", "internal", "confidential", "restricted"]
 Goal = Literal["cheapest", "fastest", "greenest", "balanced"]
@@ -68,19 +69,22 @@ class Memory(Part):
 
 
 class Data(Part):
-    """Where the data lie, how large and how sensitive they are."""
+    """Where the data lie (a URI, the site that it is in), how large and how sensitive they are."""
 
     uri: Uri | None = None
     size: Annotated[Bytes, byte_size("data.size")] | None = None
     sensitivity: Sensitivity = "internal"
+    site: Name | None = None
 
 
 class Limits(Part):
-    """What the run must not exceed, and where it may run."""
+    """What the run must not exceed, and where it may run: sites, and regions by pattern (`eu-*`)."""
 
     deadline: Annotated[Seconds, duration("limits.deadline")] | None = None
     budget: Annotated[Price, money("limits.budget")] | None = None
     sites: Annotated[tuple[Name, ...], entries("limits.sites"), Distinct] = ("any",)
+    regions: Annotated[tuple[RegionPattern, ...], Field(max_length=64), Distinct] = ()
+    latency_to_data: Annotated[Seconds, duration("limits.latency_to_data")] | None = None
 
     def conflicts(self) -> Iterator[Found]:
         """`any` already means all of them."""

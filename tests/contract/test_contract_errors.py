@@ -17,6 +17,7 @@ from headway.costing.waste import Waste
 from headway.errors import HeadwayError
 from headway.messages import FALLBACK, catalogue, find, languages, text
 from headway.meter import machine
+from headway.planner.advise import HOURS
 from headway.planner.types import Verdict
 from headway.runs.states import FailureClass, RunState
 from headway.spec.problems import Problem, SpecProblems
@@ -136,6 +137,9 @@ def test_every_family_of_messages_the_code_builds_is_known_here():
         "init.",
         "techniques.head_",
         "dashboard.capacity_",
+        "whatif.",
+        "breakeven.head_",
+        *(f"advise.{part}_" for part in ("input", "bound", "change", "head")),
     }
     assert families <= known | {"hint.", "method.", "metric.", "unit."}, "add its members to the test below"
 
@@ -153,6 +157,19 @@ def test_every_family_of_messages_the_code_builds_is_known_here():
         *(f"receipt.{name}" for name in ("compute", "energy")),
         *(f"method.{name}" for name in ("allocation", "rapl", "model", "procfs")),
         *(f"techniques.head_{name}" for name in ("name", "kind", "exact", "saves", "costs")),
+        *(f"whatif.{name}" for name in ("before", "after", "time", "cost", "difference")),
+        *(
+            f"breakeven.head_{name}"
+            for name in ("rented", "price", "hours", "use", "owned", "rented_total", "saves")
+        ),
+        *(f"advise.change_{name}" for name in HOURS),
+        *(f"advise.bound_{name}" for name in ("data", "communication", "compute")),
+        *(f"advise.input_{name}" for name in ("runs", "hour", "day")),
+        *(
+            f"advise.head_{name}"
+            for name in ("what", "where", "how", "time", "cost", "kwh", "hours", "total")
+        ),
+        *(f"compare.{name}" for name in ("kind", "watts", "cannot")),
         *(f"dashboard.capacity_{name}" for name in (*get_args(Capacity), "owned")),
         *(f"unit.{name}" for name in ("core-hour", "kWh")),
         *(f"doctor.{name}" for name in ("yes", "no", "unknown")),

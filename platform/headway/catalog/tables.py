@@ -11,7 +11,14 @@ from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 
-from headway.catalog.types import Accelerator, GridFactor, InstanceType, ListedPrice, ServicePrice
+from headway.catalog.types import (
+    Accelerator,
+    GridFactor,
+    InstanceType,
+    ListedPrice,
+    ServerPrice,
+    ServicePrice,
+)
 
 _PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "fp8")
 _CPU, _GPU, _TPU, _NPU = "CPU", "GPU", "TPU", "NPU"
@@ -164,6 +171,25 @@ def spot_observations() -> tuple[ListedPrice, ...]:
             dated=False,
         )
         for row in rows
+    )
+
+
+@cache
+def server_prices() -> tuple[ServerPrice, ...]:
+    """Published prices of whole servers with accelerators; rows of single GPUs and CPU servers left out."""
+    return tuple(
+        ServerPrice(
+            row["key"],
+            row["accelerator"],
+            int(row["accelerator_count"]),
+            _number(row["price_low_usd"]),
+            _number(row["price_typical_usd"]),
+            _number(row["price_high_usd"]),
+            _number(row["power_typical_train_w"]) or _number(row["power_rated_w"]),
+            row["source"],
+        )
+        for row in _rows("on_prem_servers.csv")
+        if row["accelerator"] and row["accelerator_count"] and not row["key"].startswith("gpu-")
     )
 
 

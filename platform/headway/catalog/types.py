@@ -151,6 +151,20 @@ class ServicePrice:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerPrice:
+    """What a server with accelerators costs, as ranges in USD, and what it draws (W); None is unknown."""
+
+    key: str
+    accelerator: str
+    count: int
+    low: float | None
+    typical: float | None
+    high: float | None
+    watts: float | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class GridFactor:
     """Average grams of CO2e per kWh of a grid, by one source."""
 

@@ -11,10 +11,15 @@ from headway.messages import text
 
 
 @click.command("compare", help=text("cli.compare"))
-@click.argument("run_id", metavar="RUN")
+@click.argument("run_id", metavar="RUN|JOB")
+@click.option("--accelerators", is_flag=True, help=text("cli.compare_accelerators"))
+@click.option("--count", type=click.IntRange(1, 4096), default=8, show_default=True, help=text("cli.count"))
 @output_option
-def command(run_id: str, output: str) -> None:
-    """Compare a run with itself elsewhere."""
+def command(run_id: str, accelerators: bool, count: int, output: str) -> None:
+    """Compare a run with itself elsewhere, or a job on each kind of accelerator."""
+    if accelerators:
+        _devices(run_id, count, output)
+        return
     from headway.cli.session import session
     from headway.controller.comparison import compare_run
     from headway.reports.comparison import comparison_document
@@ -51,3 +56,41 @@ def _table(document: dict[str, Any]) -> str:
     return "\n".join(
         [title, columns(rows, right=(1, 2, 3, 4)), text("compare.basis", basis=document["basis"])]
     )
+
+
+def _devices(job: str, count: int, output: str) -> None:
+    from pathlib import Path
+
+    from headway.controller.devices import device_rows
+    from headway.controller.samples import resolve_job
+    from headway.controller.tracing import folder_of
+    from headway.settings import Settings
+    from headway.spec.files import load_job
+
+    path = resolve_job(Path(job))
+    spec = load_job(path).spec
+    rows = device_rows(Settings.load(), spec, count, folder_of(spec, path))
+    document = {"schema_version": 1, "name": spec.name, "count": count, "accelerators": rows}
+    emit(output, document, rows, lambda: _device_table(document))
+
+
+def _device_table(document: dict[str, Any]) -> str:
+    from decimal import Decimal
+
+    from headway.units import format_amount, format_seconds
+
+    head = ["", *(text(f"compare.{name}") for name in ("kind", "time", "cost", "watts", "kwh", "cannot"))]
+    cells = [
+        [
+            f"{document['count']} × {row['accelerator']}",
+            row["kind"],
+            "-" if row["seconds"] is None else format_seconds(row["seconds"]),
+            "-" if row["cost"] is None else f"{format_amount(Decimal(row['cost']))} {row['currency']}",
+            f"{row['watts']:,.0f}" if row["watts"] else "-",
+            "-" if row["kwh"] is None else f"{row['kwh']:.3g}",
+            "; ".join([*row["cannot"], *row["notes"]]),
+        ]
+        for row in document["accelerators"]
+    ]
+    title = text("compare.devices", name=document["name"], count=document["count"])
+    return "\n".join([title, columns([head, *cells], right=(2, 3, 4, 5))])

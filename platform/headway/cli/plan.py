@@ -24,7 +24,7 @@ def command(job: Path, overrides: tuple[str, ...], output: str) -> int:
     from headway.controller.planning import plan_job
     from headway.controller.samples import resolve_job
     from headway.controller.tracing import folder_of
-    from headway.reports.plan import plan_document
+    from headway.reports.plan import hybrid_rows, plan_document
     from headway.settings import Settings
     from headway.spec.files import load_job
 
@@ -38,6 +38,7 @@ def command(job: Path, overrides: tuple[str, ...], output: str) -> int:
         "sites": planned.sites_file or "sample",
     }
     document = plan_document(planned.work, planned.limits, planned.result, provenance)
+    document["hybrids"] = hybrid_rows(planned.hybrids)
     emit(output, document, document["offerings"], lambda: plan_text(loaded.spec.name, planned))
     return 0 if planned.result.chosen is not None else 5
 
@@ -88,6 +89,7 @@ def plan_text(name: str, planned: Planned) -> str:
     else:
         lines.append(text("plan.nothing_but" if result.would_do else "plan.nothing"))
     lines.extend(_interruptions(result.chosen))
+    lines.extend(_hybrid(planned))
     if losers:
         lines.extend(["", text("plan.not_chosen", count=len(losers))])
         lines.extend(
@@ -105,6 +107,26 @@ def _interruptions(chosen: Rival | None) -> list[str]:
         return []
     every = format_seconds(found.checkpoint_every_seconds)
     return [text("plan.interruptions", count=f"{found.interruptions:.2g}", every=every)]
+
+
+def _hybrid(planned: Planned) -> list[str]:
+    """The cheapest run over two sites, where one is worthwhile."""
+    from headway.units import format_amount, format_seconds
+
+    if not planned.hybrids:
+        return []
+    found = planned.hybrids[0]
+    return [
+        text(
+            "plan.hybrid",
+            first=found.first.key,
+            second=found.second.key,
+            share=f"{found.share:.0%}",
+            time=format_seconds(found.seconds),
+            cost=f"{format_amount(found.cost)} {found.first.currency}",
+            saved=format_amount(found.saved),
+        )
+    ]
 
 
 def _basis(planned: Planned) -> list[str]:

@@ -221,6 +221,25 @@ def _rented(
     )
 
 
+def device_offering(device: Accelerator, count: int, price_per_device: Decimal | None) -> Offering:
+    """So many of one device as if they stood in one machine: for comparing devices, not for renting."""
+    kind = InstanceType(
+        name=device.name,
+        vcpus=count,
+        memory_bytes=count * 2**33,
+        accelerator=device.key,
+        accelerator_count=Decimal(count),
+        network_bytes_per_second=None,
+        efa=False,
+        arch="",
+        source=device.source,
+        quirk="",
+    )
+    price = None if price_per_device is None else price_per_device * count
+    quote = _Quote(price, "USD", "cheapest on-demand instance, by device", "")
+    return _rented(kind, quote, key=device.key, site="any", region="", capacity="on-demand", max_nodes=1)
+
+
 def _seconds(value: Decimal | None) -> float | None:
     return None if value is None else float(value)
 

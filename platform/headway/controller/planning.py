@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -15,9 +15,10 @@ from headway.controller.offerings import egress_of, offerings_of
 from headway.controller.pricing import market_of, sites_of
 from headway.controller.workload import work_of
 from headway.errors import UserError
+from headway.planner.hybrid import Hybrid, hybrids
 from headway.planner.predict import BYTES_PER_GB
 from headway.planner.search import plan
-from headway.planner.types import Limits, PlanResult, Work
+from headway.planner.types import Limits, Offering, PlanResult, Work
 from headway.profile.configs import lengths_of
 from headway.settings import Settings
 from headway.spec.job import JobSpec
@@ -33,16 +34,23 @@ class Planned:
     work: Work
     limits: Limits
     result: PlanResult
+    hybrids: tuple[Hybrid, ...]
     sites_file: str | None
     snapshot_sha: str
     snapshot_date: str
     snapshot_age_days: int
 
 
-def plan_job(settings: Settings, spec: JobSpec, folder: Path | None = None) -> Planned:
+def plan_job(
+    settings: Settings,
+    spec: JobSpec,
+    folder: Path | None = None,
+    factors: Mapping[str, Decimal] | None = None,
+) -> Planned:
     """Plan a job over the user's sites (or the sample ones) and this machine.
 
-    `folder` is where the job's own factory is found; a stored trace is used without it too.
+    `folder` is where the job's own factory is found; a stored trace is used without it too. `factors` change
+    the prices of offerings, by their keys, for a what-if.
 
     Raises:
         UserError: the job file does not say which model is trained, or names one that is not known, or asks
@@ -54,17 +62,29 @@ def plan_job(settings: Settings, spec: JobSpec, folder: Path | None = None) -> P
     now = time.time_ns() // 1000
     limits = limits_of(spec, [site.name for site in loaded.spec.sites])
     market = market_of(settings)
-    offerings = offerings_of(loaded, figures_of(settings), now, market)
+    offerings = [
+        _repriced(offering, (factors or {}).get(offering.key))
+        for offering in offerings_of(loaded, figures_of(settings), now, market)
+    ]
+    result = plan(work, offerings, limits, spec.goal)
     as_of = datetime.fromtimestamp(market.table.as_of / 1_000_000, UTC)
     return Planned(
         work=work,
         limits=limits,
-        result=plan(work, offerings, limits, spec.goal),
+        result=result,
+        hybrids=tuple(hybrids(work, result.rivals, limits)),
         sites_file=None if settings.sites_path is None else str(settings.sites_path),
         snapshot_sha=market.table.sha256,
         snapshot_date=as_of.date().isoformat(),
         snapshot_age_days=int((now - market.table.as_of) / 1_000_000 // SECONDS_PER_DAY),
     )
+
+
+def _repriced(offering: Offering, factor: Decimal | None) -> Offering:
+    if factor is None or offering.price_per_hour is None:
+        return offering
+    basis = f"{offering.price_basis}; times {factor:f}, for the question"
+    return replace(offering, price_per_hour=offering.price_per_hour * factor, price_basis=basis)
 
 
 def with_data(work: Work, spec: JobSpec, sites: Sequence[Site]) -> Work:

@@ -213,11 +213,7 @@ def advise(
     if not options:
         options = [present]
     best = min(options, key=_key)
-    by_kind = [
-        min((one for one in options if one.changes == changes), key=_key)
-        for changes in sorted({one.changes for one in options})
-    ]
-    ranked = sorted(by_kind, key=_key)
+    ranked = sorted(_worth_telling(options), key=_key)
     return Advice(
         present,
         shares_of(works[now.precision], now),
@@ -226,6 +222,21 @@ def advise(
         tuple(_crossing(name, best, ranked, terms) for name in ("runs", "hour", "day")),
         _payback(present, best, terms),
     )
+
+
+def _worth_telling(options: Sequence[Option]) -> list[Option]:
+    """The best of each set of changes; of several at once only where fewer of them do not do as well."""
+    by_changes: dict[frozenset[str], Option] = {}
+    for option in options:
+        changes = frozenset(option.changes)
+        if changes not in by_changes or _key(option) < _key(by_changes[changes]):
+            by_changes[changes] = option
+    return [
+        option
+        for changes, option in by_changes.items()
+        if len(changes) < 2
+        or not any(fewer < changes and by_changes[fewer].total <= option.total for fewer in by_changes)
+    ]
 
 
 def _key(option: Option) -> tuple[object, ...]:
@@ -272,7 +283,7 @@ def _crossing(name: str, best: Option, options: Sequence[Option], terms: Terms) 
         other_a, other_b = _line(option, name, terms)
         if option is not best and other_b != b:
             at = (other_a - a) / (b - other_b)
-            if at >= 0:
+            if at > 0 and at != here:
                 found.append((at, option))
     at, better = min(found, key=lambda pair: abs(pair[0] - here), default=(None, None))
     return Crossing(name, at, better)

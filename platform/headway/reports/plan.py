@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from headway.messages import find, text
+from headway.planner.hybrid import Hybrid
 from headway.planner.types import Limits, PlanResult, Prediction, Rival, Work
 from headway.units import format_amount, format_bytes, format_seconds
 
@@ -126,6 +127,24 @@ def plan_document(
         "provenance": dict(provenance),
         "offerings": [_rival_document(rival) for rival in result.rivals],
     }
+
+
+def hybrid_rows(found: Sequence[Hybrid]) -> list[dict[str, Any]]:
+    """Runs over two sites as plain rows, cheapest first."""
+    return [
+        {
+            "first": one.first.key,
+            "second": one.second.key,
+            "share_first": round(one.share, 6),
+            "seconds": round(one.seconds, 1),
+            "cost": f"{one.cost:.6f}",
+            "moving_cost": None if one.moving_cost is None else f"{one.moving_cost:.6f}",
+            "saved": f"{one.saved:.6f}",
+            "currency": one.first.currency,
+            "kwh": round(one.kwh, 6),
+        }
+        for one in found
+    ]
 
 
 def _rival_document(rival: Rival) -> dict[str, Any]:

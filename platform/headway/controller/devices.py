@@ -1,0 +1,82 @@
+"""One job on every kind of accelerator: time, dollars and watts, and what each cannot do."""
+
+from __future__ import annotations
+
+import time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from headway.catalog.tables import accelerators
+from headway.catalog.types import Accelerator
+from headway.controller.offerings import device_offering
+from headway.controller.planning import check_length
+from headway.controller.pricing import Market, market_of
+from headway.controller.workload import work_of
+from headway.planner.search import plan
+from headway.planner.types import Limits, Verdict
+from headway.reports.catalogue import lacks
+from headway.reports.plan import why
+from headway.settings import Settings
+from headway.spec.job import JobSpec
+
+# What our memory techniques and the stock training script were tried on.
+_OTHER_STACK = {"TPU": "needs PyTorch/XLA or JAX", "NPU": "needs its vendor's stack", "FPGA": "no training"}
+
+
+def device_rows(settings: Settings, spec: JobSpec, count: int, folder: Path | None) -> list[dict[str, Any]]:
+    """Each accelerator in the catalogue, `count` of it, fastest first; those that cannot run it last.
+
+    Dollars are by the cheapest on-demand price of one such device in an instance; None where none is known.
+
+    Raises:
+        UserError: the job file names no model, or one that is not known.
+    """
+    check_length(spec)
+    work, market, now = work_of(spec, settings, folder), market_of(settings), time.time_ns() // 1000
+    precision = "bf16" if "bf16" in spec.needs.precision else spec.needs.precision[0]
+    limits = Limits(1, None, None, None, None, ("any",), "public", precision)
+    rows: list[dict[str, Any]] = []
+    for device in accelerators().values():
+        price, where = _cheapest(market, device, now)
+        offering = device_offering(device, count, price)
+        (rival,) = plan(work, [offering], limits).rivals
+        found = rival.prediction
+        unfit = rival.verdict in {Verdict.TOO_SMALL, Verdict.UNSUITED}
+        rows.append(
+            {
+                "accelerator": device.key,
+                "kind": device.kind,
+                "year": device.year,
+                "seconds": None if found is None else round(found.seconds.expected, 1),
+                "cost": None if found is None or found.cost is None else f"{found.cost:.6f}",
+                "currency": "USD",
+                "price_of": where,
+                "watts": None if device.tdp_watts is None else device.tdp_watts * count,
+                "kwh": None if found is None or device.tdp_watts is None else round(found.kwh, 6),
+                "efficiency": offering.efficiency.basis,
+                "cannot": [why(rival)] if unfit else [],
+                "notes": _notes(device),
+            }
+        )
+    return sorted(rows, key=lambda row: (row["seconds"] is None, row["seconds"] or 0.0, row["accelerator"]))
+
+
+def _notes(device: Accelerator) -> list[str]:
+    other = _OTHER_STACK.get(device.kind)
+    return [*([] if other is None else [other]), *lacks(device)]
+
+
+def _cheapest(market: Market, device: Accelerator, now: int) -> tuple[Decimal | None, str]:
+    """The least on-demand price of one device for an hour, and the instance that has it."""
+    best: tuple[Decimal, str] | None = None
+    for price in market.table.all_in_force(now):
+        kind = market.machines.get((price.provider, price.instance))
+        if kind is None or price.currency != "USD" or price.capacity != "on-demand":
+            continue
+        if kind.accelerator != device.key or kind.accelerator_count < 1:
+            continue
+        each = Decimal(price.price_text) / kind.accelerator_count
+        found = (each, f"{price.provider} {price.region} {price.instance}")
+        best = found if best is None else min(best, found)
+    return best or (None, "")

@@ -11,6 +11,10 @@ from decimal import Decimal
 from headway.errors import UserError
 from headway.units import Money, parse_number
 
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+    "November", "December",
+)  # fmt: skip
 COLUMNS = ("date", "base", "quote", "rate")
 
 
@@ -57,12 +61,17 @@ class RateTable:
 
 
 def parse_rates(lines: Sequence[str], origin: str) -> RateTable:
-    """Rates from CSV lines with the columns date, base, quote, rate.
+    """Rates from CSV lines: date, base, quote, rate; or as the European Central Bank publishes them.
+
+    The bank's file has a column a currency and a row a day: units of that currency for one euro.
 
     Raises:
         UserError: a column is missing, or a line does not say a day, two currencies and a rate above zero.
     """
-    reader = csv.DictReader(lines)
+    reader = csv.DictReader(lines, skipinitialspace=True)
+    heads = [name.strip() for name in reader.fieldnames or ()]
+    if heads[:1] == ["Date"] and "USD" in heads:
+        return _central_bank(reader, origin)
     if tuple(reader.fieldnames or ()) != COLUMNS:
         raise UserError("dashboard.rates_columns", path=origin, columns=",".join(COLUMNS))
     rates: list[DatedRate] = []
@@ -77,3 +86,29 @@ def parse_rates(lines: Sequence[str], origin: str) -> RateTable:
             raise UserError("dashboard.rates_line", path=origin, line=number)
         rates.append(DatedRate(day, base, quote, rate))
     return RateTable(tuple(rates))
+
+
+def _central_bank(reader: csv.DictReader[str], origin: str) -> RateTable:
+    rates: list[DatedRate] = []
+    for number, row in enumerate(reader, start=2):
+        cells = {(key or "").strip(): (value or "").strip() for key, value in row.items() if key}
+        try:
+            day = _bank_day(cells.pop("Date"))
+            for code, value in cells.items():
+                if code and value not in {"", "N/A"}:
+                    rate = parse_number(value)
+                    rates.append(DatedRate(day, "EUR", Money(rate, code).currency, rate))
+        except (UserError, ValueError, KeyError):
+            raise UserError("dashboard.rates_line", path=origin, line=number) from None
+        if any(rate.rate <= 0 for rate in rates):
+            raise UserError("dashboard.rates_line", path=origin, line=number)
+    return RateTable(tuple(rates))
+
+
+def _bank_day(value: str) -> str:
+    """The history has ISO days, the daily file writes `30 November 2026`."""
+    try:
+        return date.fromisoformat(value).isoformat()
+    except ValueError:
+        day, month, year = value.split()
+        return date(int(year), _MONTHS.index(month) + 1, int(day)).isoformat()

@@ -107,15 +107,16 @@ def test_adding_offerings_never_raises_the_best_cost(some, more):
 
 
 @given(offerings)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_the_best_cost_is_the_brute_force_one(found):
     costs = [
         predict(WORK, recipe, offering, nodes).cost
         for offering in found
         if offering.price_per_hour is not None
         for nodes in node_counts(offering, LIMITS)
-        for recipe in recipes(WORK, nodes * offering.devices)
-        if memory_bytes(WORK, recipe, nodes * offering.devices) <= 0.95 * offering.memory_bytes
+        for recipe in recipes(WORK, nodes * offering.devices, nodes)
+        if memory_bytes(WORK, recipe, nodes * offering.devices, offering.devices)
+        <= 0.95 * offering.memory_bytes
     ]
     chosen = plan(WORK, found, LIMITS).chosen
     assert (chosen.prediction.cost if chosen else None) == (min(costs) if costs else None)

@@ -53,6 +53,23 @@ def test_rates_are_of_the_day_or_before_and_work_both_ways():
 @pytest.mark.parametrize(
     "lines",
     [
+        ["Date,USD,JPY,SIT,", "2025-06-02,1.1419,163.27,N/A,", "2025-05-30,1.1339,163.26,N/A,"],
+        ["Date, USD, JPY, SIT, ", "2 June 2025, 1.1419, 163.27, N/A, "],
+    ],
+)
+def test_the_central_banks_own_files_are_read(lines):
+    table = parse_rates(lines, "eurofxref.csv")
+    assert table.currencies == ("EUR", "JPY", "USD")
+    assert table.convert(Money(Decimal(1), "EUR"), "USD", "2025-06-03").money.amount == Decimal("1.1419")
+    assert table.convert(Money(Decimal(1), "EUR"), "USD", "2025-06-03").day == "2025-06-02"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["Date,USD", "2025-13-02,1.1"],
+        ["Date,USD", "2025-06-02,-1"],
+        ["Date,USD", "2025-06-02,much"],
         [],
         ["day,base,quote,rate"],
         ["date,base,quote,rate", "2025-13-01,EUR,USD,1"],

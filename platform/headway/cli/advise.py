@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headway.cli.figures import Amount, Figure
 from headway.cli.render import columns, emit, output_option
 from headway.messages import text
 
@@ -22,23 +23,22 @@ if TYPE_CHECKING:
 @click.option("--at", metavar="OFFERING", help=text("cli.advise_at"))
 @click.option("--nodes", type=click.IntRange(1), help=text("cli.advise_nodes"))
 @click.option("--runs", type=click.IntRange(0), help=text("cli.advise_runs"))
-@click.option("--hour", metavar="MONEY", help=text("cli.advise_hour"))
-@click.option("--day", metavar="MONEY", help=text("cli.advise_day"))
-@click.option("--data-wait", type=click.FloatRange(0, 0.99), metavar="SHARE", help=text("cli.data_wait"))
+@click.option("--hour", type=Amount(), metavar="MONEY", help=text("cli.advise_hour"))
+@click.option("--day", type=Amount(), metavar="MONEY", help=text("cli.advise_day"))
+@click.option("--data-wait", type=Figure(0, 0.99), metavar="SHARE", help=text("cli.data_wait"))
 @click.option("--hours", "hours", multiple=True, metavar="CHANGE=N", help=text("cli.advise_hours"))
 @output_option
 def command(target: str, overrides: tuple[str, ...], output: str, **said: Any) -> None:  # noqa: ANN401
     """Advise on a job file, or on a run that was."""
     from headway.controller.advising import Asked
     from headway.reports.advice import advice_document, advice_lines, option_rows
-    from headway.units import Money
 
     asked = Asked(
         at=said["at"],
         nodes=said["nodes"],
         runs=said["runs"],
-        hour=None if said["hour"] is None else Money.parse(said["hour"]),
-        day=None if said["day"] is None else Money.parse(said["day"]),
+        hour=said["hour"],
+        day=said["day"],
         data_wait=said["data_wait"],
         hours=dict(_hours(item) for item in said["hours"]),
     )

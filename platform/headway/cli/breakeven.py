@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headway.cli.figures import Amount, Figure
 from headway.cli.render import columns, emit, output_option
 from headway.messages import text
 
@@ -18,18 +19,18 @@ if TYPE_CHECKING:
 @click.argument("site", required=False)
 @click.option("--accelerator", metavar="KEY", help=text("cli.breakeven_accelerator"))
 @click.option("--gpus", type=click.IntRange(1), help=text("cli.breakeven_gpus"))
-@click.option("--price", metavar="MONEY", help=text("cli.breakeven_price"))
-@click.option("--watts", type=click.FloatRange(1), help=text("cli.breakeven_watts"))
-@click.option("--tariff", metavar="MONEY", help=text("cli.breakeven_tariff"))
-@click.option("--pue", type=click.FloatRange(1, 5), help=text("cli.breakeven_pue"))
-@click.option("--life", type=click.FloatRange(0.5, 20), help=text("cli.breakeven_life"))
-@click.option("--residual", type=click.FloatRange(0, 0.99), help=text("cli.breakeven_residual"))
-@click.option("--capital", type=click.FloatRange(0, 1), help=text("cli.breakeven_capital"))
-@click.option("--maintenance", type=click.FloatRange(0, 1), help=text("cli.breakeven_maintenance"))
-@click.option("--add-on", type=click.FloatRange(0, 5), help=text("cli.breakeven_add_on"))
-@click.option("--yearly", metavar="MONEY", help=text("cli.breakeven_yearly"))
-@click.option("--demand", metavar="MONEY", help=text("cli.breakeven_demand"))
-@click.option("--use", type=click.FloatRange(0.01, 1), help=text("cli.breakeven_use"))
+@click.option("--price", type=Amount(), metavar="MONEY", help=text("cli.breakeven_price"))
+@click.option("--watts", type=Figure(1), help=text("cli.breakeven_watts"))
+@click.option("--tariff", type=Amount(), metavar="MONEY", help=text("cli.breakeven_tariff"))
+@click.option("--pue", type=Figure(1, 5), help=text("cli.breakeven_pue"))
+@click.option("--life", type=Figure(0.5, 20), help=text("cli.breakeven_life"))
+@click.option("--residual", type=Figure(0, 0.99), help=text("cli.breakeven_residual"))
+@click.option("--capital", type=Figure(0, 1), help=text("cli.breakeven_capital"))
+@click.option("--maintenance", type=Figure(0, 1), help=text("cli.breakeven_maintenance"))
+@click.option("--add-on", type=Figure(0, 5), help=text("cli.breakeven_add_on"))
+@click.option("--yearly", type=Amount(), metavar="MONEY", help=text("cli.breakeven_yearly"))
+@click.option("--demand", type=Amount(), metavar="MONEY", help=text("cli.breakeven_demand"))
+@click.option("--use", type=Figure(0.01, 1), help=text("cli.breakeven_use"))
 @output_option
 def command(site: str | None, output: str, **said: Any) -> None:  # noqa: ANN401 - click's options
     """Break even of an owned site's server, or of one that is described here."""

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from headway.cli.figures import Amount
 from headway.cli.render import emit, output_option
 from headway.messages import text
 
+if TYPE_CHECKING:
+    from headway.units import Money
+
 
 @click.command("budget", help=text("cli.budget"))
-@click.argument("amount", metavar="MONEY")
+@click.argument("amount", metavar="MONEY", type=Amount())
 @click.option("--team", help=text("cli.budget_team"))
 @click.option("--from", "first", metavar="YYYY-MM-DD", help=text("cli.budget_from"))
 @click.option("--until", "last", metavar="YYYY-MM-DD", help=text("cli.budget_until"))
 @output_option
-def command(amount: str, team: str | None, first: str | None, last: str | None, output: str) -> None:
+def command(amount: Money, team: str | None, first: str | None, last: str | None, output: str) -> None:
     """Spend against an amount; refuses nothing."""
     import time
 
     from headway.cli.session import session
     from headway.controller.budgets import spend
-    from headway.units import Money
 
     with session() as where, where.ledger.read() as connection:
-        found = spend(
-            connection, where.settings, (Money.parse(amount), team, first, last), time.time_ns() // 1000
-        )
+        found = spend(connection, where.settings, (amount, team, first, last), time.time_ns() // 1000)
     document: dict[str, Any] = {
         "schema_version": 1,
         "amount": f"{found.amount.amount:f}",

@@ -185,7 +185,13 @@ def case_of(settings: Settings, site: str | None, said: Mapping[str, Any]) -> Ow
         UserError: a figure is missing that nobody can assume: accelerator, GPUs, price, watts, tariff.
     """
     given = {**_DEFAULTS, **(_of_site(settings, site) if site is not None else {})}
-    given.update({key: str(value) for key, value in said.items() if value is not None})
+    given.update(
+        {
+            key: str_money(value) if isinstance(value, Money) else str(value)
+            for key, value in said.items()
+            if value is not None
+        }
+    )
     missing = [name for name in ("accelerator", "gpus", "price", "watts", "tariff") if name not in given]
     if missing:
         raise UserError("breakeven.missing", names=", ".join(f"--{name}" for name in missing))

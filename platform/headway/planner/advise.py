@@ -242,7 +242,7 @@ def _worth_telling(options: Sequence[Option]) -> list[Option]:
 def _key(option: Option) -> tuple[object, ...]:
     recipe = option.setup.recipe
     return (
-        option.total, len(option.changes), option.hours, option.seconds, option.setup.offering.key,
+        round(option.total, 6), len(option.changes), option.hours, option.seconds, option.setup.offering.key,
         option.setup.nodes, recipe.sharding, recipe.recompute, recipe.lean, -recipe.micro_batch,
     )  # fmt: skip
 

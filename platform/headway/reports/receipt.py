@@ -11,6 +11,7 @@ from headway.costing.lines import CostLine
 from headway.costing.prices import Price
 from headway.costing.usage import Metric
 from headway.costing.waste import Waste
+from headway.costing.work_done import Kept, per_unit
 from headway.runs.account import Account
 from headway.runs.rows import AttemptRow, ProgressRow, RunRow
 from headway.units import JOULES_PER_KWH, Money
@@ -145,7 +146,7 @@ def build_receipt(
         rows=rows,
         totals=totals,
         waste=_waste(lines, totals),
-        unit_costs=_unit_costs(totals, retained),
+        unit_costs=_unit_costs(totals, retained, metrics),
         joules=joules,
         joules_method=methods,
         pue=grid.pue,
@@ -255,20 +256,37 @@ def _waste(lines: Sequence[CostLine], totals: Sequence[Money]) -> tuple[WasteSha
     return tuple(shares)
 
 
-def _unit_costs(totals: Sequence[Money], retained: ProgressRow | None) -> tuple[UnitCost, ...]:
-    if retained is None:
-        return ()
-    per = [
-        ("receipt.per_step", retained.step, 1),
-        ("receipt.per_thousand_samples", retained.samples, 1000),
-        ("receipt.per_million_tokens", retained.tokens, 1_000_000),
-    ]
-    return tuple(
-        UnitCost(unit, Money(total.amount * scale / count, total.currency))
-        for total in totals
-        for unit, count, scale in per
-        if count
+_UNITS = {
+    "step": "receipt.per_step",
+    "1k_samples": "receipt.per_thousand_samples",
+    "1m_tokens": "receipt.per_million_tokens",
+    "point_of_loss": "receipt.per_point_of_loss",
+}
+
+
+def _unit_costs(
+    totals: Sequence[Money], retained: ProgressRow | None, metrics: Sequence[Mapping[str, object]]
+) -> tuple[UnitCost, ...]:
+    """Cost of a unit of kept work; a point of loss by the held-out loss that the run reported."""
+    loss = next((row for row in _first_and_last(metrics) if "loss" in row[0].lower()), None)
+    kept = Kept(
+        steps=None if retained is None else retained.step,
+        samples=None if retained is None else retained.samples,
+        tokens=None if retained is None else retained.tokens,
+        first_loss=None if loss is None or retained is None else _finite(loss[1]),
+        last_loss=None if loss is None or retained is None else _finite(loss[2]),
     )
+    return tuple(
+        UnitCost(_UNITS[unit], Money(amount, total.currency))
+        for total in totals
+        for unit, amount in per_unit(total.amount, kept).items()
+    )
+
+
+def _finite(value: object) -> Decimal | None:
+    """A loss as a number; None of one that diverged."""
+    number = Decimal(repr(value))
+    return number if number.is_finite() else None
 
 
 def _joules(usage: Mapping[tuple[int, Metric, str], int]) -> tuple[Decimal | None, tuple[str, ...]]:

@@ -250,6 +250,20 @@ def published_efficiencies() -> dict[str, tuple[float, ...]]:
 
 
 @cache
+def embodied_per_vcpu_hour() -> dict[str, tuple[Decimal, str]]:
+    """Grams of CO2e of making a host, by vCPU and hour of its life, and the source; by instance type.
+
+    Of two lists the newer one counts.
+    """
+    found: dict[str, tuple[Decimal, str]] = {}
+    for row in sorted(_rows("embodied_carbon.csv"), key=lambda row: row["source"].startswith("CCF 2026")):
+        if row["kg_co2e"] and row["life_hours"] and row["host_vcpus"]:
+            grams = Decimal(row["kg_co2e"]) * 1000 / (Decimal(row["life_hours"]) * Decimal(row["host_vcpus"]))
+            found[row["subject"]] = (grams, f"{row['subject']}, {row['source']}")
+    return found
+
+
+@cache
 def pue_of(provider: str) -> tuple[float, str]:
     """The newest provider average of PUE, and its source."""
     rows = [

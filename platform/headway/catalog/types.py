@@ -184,3 +184,32 @@ class SnapshotInfo:
     as_of: int
     source: str
     licence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThroughputRow:
+    """One published measurement; None is what its source does not say.
+
+    Rates are per device: tokens per second, model FLOPs per second (nothing computed again); `mfu` is a
+    fraction of the peak that the source took. `source` is the repository and path, without the commit.
+    """
+
+    row_id: str
+    model: str
+    parameters: float | None
+    active_parameters: float | None
+    accelerator: str
+    count: int
+    task: str
+    parallelism: str
+    seq_len: int | None
+    global_batch: int | None
+    micro_batch: int | None
+    precision: str
+    recompute: str
+    tokens_per_second: float | None
+    mfu: float | None
+    model_flops_per_second: float | None
+    source: str
+    year: int
+    note: str

@@ -78,6 +78,11 @@ def receipt_text(receipt: Receipt) -> str:
                 source=carbon.source,
             )
         )
+        if carbon.alternatives:
+            blocks.append(text("receipt.carbon_others", others=carbon.alternatives))
+        if carbon.embodied_grams is not None:
+            grams = f"{float(carbon.embodied_grams):.3g}"
+            blocks.append(text("receipt.embodied", grams=grams, source=carbon.embodied_source))
     if receipt.settled and receipt.rows:
         blocks.append(text("receipt.how_to_verify", run=run.id))
     return "\n".join(

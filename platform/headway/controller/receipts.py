@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from sqlalchemy import Connection
 
+from headway.catalog.tables import embodied_per_vcpu_hour
 from headway.catalog.types import HereFigures
 from headway.costing.here import here_prices, here_rates
 from headway.costing.lines import CostLine
@@ -19,6 +22,7 @@ from headway.units import Money
 __all__ = ["grid_of", "live_of", "open_lines", "receipt_of", "retained_progress", "tariff_of"]
 
 _RATE_WINDOW = 20
+LIKE_SERVER = "m6i.metal"  # a server of 128 logical cores, as here.toml assumes
 
 
 def tariff_of(figures: HereFigures) -> Tariff:
@@ -34,7 +38,21 @@ def grid_of(figures: HereFigures) -> GridFactor:
         figures.carbon_source,
         figures.carbon_alternatives,
         figures.pue,
+        *_making(figures),
     )
+
+
+def _making(figures: HereFigures) -> tuple[Decimal | None, str]:
+    """Grams of making the machine by core-hour: of the instance that this is, else of a like server, assumed.
+
+    A rented host's hours are taken as all used; one's own by the stated utilisation.
+    """
+    known = embodied_per_vcpu_hour()
+    instance = figures.server_source.split(" ", 1)[0]
+    if instance in known:
+        return known[instance]
+    grams, source = known[LIKE_SERVER]
+    return grams / figures.utilisation, f"assumed as of {source}, used {figures.utilisation:.0%} of the time"
 
 
 def open_lines(connection: Connection, run_id: str, figures: HereFigures) -> list[CostLine]:

@@ -114,6 +114,8 @@ def _physical_part(receipt: Receipt) -> dict[str, Any]:
             "location": carbon.location,
             "source": carbon.source,
             "alternatives": carbon.alternatives,
+            "embodied_grams_co2e": number(carbon.embodied_grams),
+            "embodied_source": carbon.embodied_source,
         },
     }
 

@@ -61,13 +61,18 @@ class WasteShare:
 
 @dataclass(frozen=True, slots=True)
 class Carbon:
-    """Operational emissions: metered energy times PUE times the grid's average."""
+    """Operational emissions: metered energy times PUE times the grid's average; `embodied_grams` beside them.
+
+    Those are the run's part of making the machine, by core-hours held; None where no source tells.
+    """
 
     grams: Decimal
     grams_per_kwh: Decimal
     location: str
     source: str
     alternatives: str
+    embodied_grams: Decimal | None = None
+    embodied_source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +114,8 @@ class GridFactor:
     source: str
     alternatives: str
     pue: Decimal
+    embodied_grams_per_core_hour: Decimal | None = None
+    embodied_source: str = ""
 
 
 def build_receipt(
@@ -151,7 +158,7 @@ def build_receipt(
         joules_method=methods,
         pue=grid.pue,
         joules_per_sample=joules / samples if joules is not None and samples else None,
-        carbon=_carbon(joules, grid),
+        carbon=_carbon(joules, usage, grid),
         sources=sources,
         metrics=_first_and_last(metrics),
         lost=tuple(lost),
@@ -256,6 +263,7 @@ def _waste(lines: Sequence[CostLine], totals: Sequence[Money]) -> tuple[WasteSha
     return tuple(shares)
 
 
+_MICROSECONDS_PER_HOUR = Decimal(3_600_000_000)
 _UNITS = {
     "step": "receipt.per_step",
     "1k_samples": "receipt.per_thousand_samples",
@@ -297,11 +305,25 @@ def _joules(usage: Mapping[tuple[int, Metric, str], int]) -> tuple[Decimal | Non
     return Decimal(sum(rows.values())) / _MICRO, methods
 
 
-def _carbon(joules: Decimal | None, grid: GridFactor) -> Carbon | None:
+def _carbon(
+    joules: Decimal | None, usage: Mapping[tuple[int, Metric, str], int], grid: GridFactor
+) -> Carbon | None:
     if joules is None or grid.grams_per_kwh is None:
         return None
     grams = joules * grid.pue / JOULES_PER_KWH * grid.grams_per_kwh
-    return Carbon(grams, grid.grams_per_kwh, grid.location, grid.source, grid.alternatives)
+    embodied = None
+    if grid.embodied_grams_per_core_hour is not None:
+        held = sum(value for (_n, metric, _how), value in usage.items() if metric is Metric.CORE_HELD)
+        embodied = Decimal(held) / _MICROSECONDS_PER_HOUR * grid.embodied_grams_per_core_hour
+    return Carbon(
+        grams,
+        grid.grams_per_kwh,
+        grid.location,
+        grid.source,
+        grid.alternatives,
+        embodied,
+        grid.embodied_source,
+    )
 
 
 def _first_and_last(metrics: Sequence[Mapping[str, object]]) -> tuple[tuple[str, float, float], ...]:

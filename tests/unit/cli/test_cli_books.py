@@ -71,3 +71,18 @@ def test_an_export_is_a_table_too(finished_run) -> None:
     head, *lines = done.output.splitlines()
     assert "EffectiveCost" in head
     assert len(lines) == len(document("export")["rows"])
+
+
+def test_a_receipt_names_every_source_of_its_carbon(total: Decimal, finished_run) -> None:
+    carbon = document("receipt", finished_run.run_id)["carbon"]
+    # 1,400 kg by 35,040 h and 128 vCPUs, half used: 0.624 g a core-hour.
+    held = sum(
+        float(row["ConsumedQuantity"])
+        for row in document("export")["rows"]
+        if row["ConsumedUnit"] == "Core-Hours"
+    )
+    assert carbon["embodied_grams_co2e"] == pytest.approx(held * 1_400_000 / (35_040 * 128 * 0.5))
+    assert "CCF" in carbon["embodied_source"]
+    shown = CliRunner().invoke(cli, ["receipt", finished_run.run_id], catch_exceptions=False).output
+    assert "eGRID" in shown
+    assert "making the machine" in shown

@@ -6,7 +6,7 @@ prices are undated observations and say that they are assumed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median, quantiles
@@ -22,6 +22,7 @@ from headway.costing.layers import apply_layers
 from headway.costing.market import service_tiers
 from headway.costing.owned import OwnedServer, cost_per_delivered_hour, fixed_cost_per_hour
 from headway.errors import DataError, UserError
+from headway.planner.efficiency import corrected
 from headway.planner.search import CONTRACTS
 from headway.planner.types import Efficiency, Offering
 from headway.spec.files import LoadedSites
@@ -53,9 +54,16 @@ def efficiency_of(device: Accelerator) -> Efficiency:
 
 
 def offerings_of(
-    loaded: LoadedSites, figures: HereFigures, now: int, market: Market | None = None
+    loaded: LoadedSites,
+    figures: HereFigures,
+    now: int,
+    market: Market | None = None,
+    own: Sequence[float] = (),
 ) -> list[Offering]:
-    """Every pool of every site as an offering, what was imported, and this machine."""
+    """Every pool of every site as an offering, what was imported, and this machine.
+
+    `own` are shares of this machine's peak that its own runs reached.
+    """
     known = market or packaged_market()
     found: list[Offering] = []
     for site in loaded.spec.sites:
@@ -63,7 +71,7 @@ def offerings_of(
             found.extend(_aws(site, pool, now, known) for pool in site.pools)
         else:
             found.extend(_owned(site, pool.name, pool.max_nodes) for pool in site.pools)
-    return [*found, *_imported(known, now), _here(figures)]
+    return [*found, *_imported(known, now), _here(figures, own)]
 
 
 def egress_of(site: AwsSite | OwnedSite) -> tuple[tuple[Decimal, Decimal | None, Decimal], ...] | None:
@@ -318,7 +326,7 @@ def _owned(site: OwnedSite, pool: str, max_nodes: int) -> Offering:
     )
 
 
-def _here(figures: HereFigures) -> Offering:
+def _here(figures: HereFigures, own: Sequence[float]) -> Offering:
     cores = machine_cores(figures)
     device = accelerators()[_CPU_KEY]
     factor = figures.grams_co2e_per_kwh
@@ -346,7 +354,7 @@ def _here(figures: HereFigures) -> Offering:
         grams_per_kwh=None if factor is None else float(factor),
         interruptions_per_hour=0.0,
         start_seconds=30.0,
-        efficiency=_ASSUMED_CPU,
+        efficiency=corrected(_ASSUMED_CPU, own),
         sensitivities=("public", "internal", "confidential", "restricted"),
         launchable=True,
         processor=True,

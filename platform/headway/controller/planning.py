@@ -12,6 +12,7 @@ from pathlib import Path
 from headway.catalog.types import SITE_ID
 from headway.controller.figures import figures_of
 from headway.controller.offerings import egress_of, offerings_of
+from headway.controller.own_runs import own_shares
 from headway.controller.pricing import market_of, sites_of
 from headway.controller.workload import work_of
 from headway.errors import UserError
@@ -64,7 +65,7 @@ def plan_job(
     market = market_of(settings)
     offerings = [
         _repriced(offering, (factors or {}).get(offering.key))
-        for offering in offerings_of(loaded, figures_of(settings), now, market)
+        for offering in offerings_of(loaded, figures_of(settings), now, market, own_shares(settings))
     ]
     result = plan(work, offerings, limits, spec.goal)
     as_of = datetime.fromtimestamp(market.table.as_of / 1_000_000, UTC)

@@ -14,7 +14,7 @@ from headway.planner.throughput.model import Correction, Measured, calibrated, m
 from headway.planner.throughput.setups import Device, Layout, Recompute, Setup, Shape
 from headway.planner.throughput.step import step_seconds
 
-EXAMPLES = settings(max_examples=4000, deadline=None, derandomize=True)
+EXAMPLES = settings(max_examples=150, deadline=None, derandomize=True)
 MODEL = model_of(throughput_fit())
 SLACK = 1 + 1e-9
 

@@ -12,6 +12,7 @@ from typing import cast
 
 from sqlalchemy import Connection
 
+from headway.controller.efficiencies import is_causal, with_efficiencies
 from headway.controller.figures import figures_of
 from headway.controller.offerings import offerings_of
 from headway.controller.pricing import market_of, sites_of
@@ -61,7 +62,11 @@ def compare_run(connection: Connection, settings: Settings, run_id: str) -> Comp
         profile = replace(profile, seq_len=max(1, round(kept.tokens / kept.samples)))
     batch = max(1, round(kept.samples / kept.step)) if kept.step else planned.global_batch
     work = Work(profile, kept.samples, batch)
-    offerings = offerings_of(sites_of(settings), figures, time.time_ns() // 1000, market_of(settings))
+    offerings = with_efficiencies(
+        offerings_of(sites_of(settings), figures, time.time_ns() // 1000, market_of(settings)),
+        work,
+        causal=is_causal(profile),
+    )
     seconds = sum(
         (attempt.ended - attempt.started) / 1e6 for attempt in receipt.attempts if attempt.ended is not None
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from headway.catalog.tables import accelerators
 from headway.catalog.types import Accelerator
+from headway.controller.efficiencies import is_causal, with_efficiencies
 from headway.controller.offerings import device_offering
 from headway.controller.planning import check_length
 from headway.controller.pricing import Market, market_of
@@ -39,7 +40,8 @@ def device_rows(settings: Settings, spec: JobSpec, count: int, folder: Path | No
     rows: list[dict[str, Any]] = []
     for device in accelerators().values():
         price, where = _cheapest(market, device, now)
-        offering = device_offering(device, count, price)
+        plain = device_offering(device, count, price)
+        (offering,) = with_efficiencies([plain], work, causal=is_causal(work.profile))
         (rival,) = plan(work, [offering], limits).rivals
         found = rival.prediction
         unfit = rival.verdict in {Verdict.TOO_SMALL, Verdict.UNSUITED}

@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from headway.catalog.types import SITE_ID
+from headway.controller.efficiencies import is_causal, with_efficiencies
 from headway.controller.figures import figures_of
 from headway.controller.offerings import egress_of, offerings_of
 from headway.controller.own_runs import own_shares
@@ -63,10 +64,10 @@ def plan_job(
     now = time.time_ns() // 1000
     limits = limits_of(spec, [site.name for site in loaded.spec.sites])
     market = market_of(settings)
-    offerings = [
-        _repriced(offering, (factors or {}).get(offering.key))
-        for offering in offerings_of(loaded, figures_of(settings), now, market, own_shares(settings))
-    ]
+    found = offerings_of(loaded, figures_of(settings), now, market, own_shares(settings))
+    offerings = with_efficiencies(
+        [_repriced(one, (factors or {}).get(one.key)) for one in found], work, causal=is_causal(work.profile)
+    )
     result = plan(work, offerings, limits, spec.goal)
     as_of = datetime.fromtimestamp(market.table.as_of / 1_000_000, UTC)
     return Planned(

@@ -88,7 +88,7 @@ def test_advice_on_a_run_that_is_not_there() -> None:
 
 def test_what_if_shows_both_plans() -> None:
     found = document("whatif", BERT, "--price", "us-east-1/p5-spot=0.3")
-    assert (found["chosen_before"], found["chosen_after"]) == ("dc1/l40s", "us-east-1/p5-spot")
+    assert (found["chosen_before"], found["chosen_after"]) == ("us-east-1/p4d-spot", "us-east-1/p5-spot")
     row = next(row for row in found["offerings"] if row["offering"] == "us-east-1/p5-spot")
     assert float(row["cost_after"]) == pytest.approx(float(row["cost_before"]) * 0.3, rel=1e-6)
     less = document("whatif", BERT, "-s", "limits.sites=[us-east-1]")

@@ -16,7 +16,7 @@ demo:
 
 test:
 	@sh tools/environment.sh dev
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@sh tools/test.sh
 
 check:
 	@sh tools/environment.sh dev

@@ -10,6 +10,7 @@ import boto3
 import moto
 import pytest
 from aws_endpoint import Answers, product, serving
+from botocore.exceptions import EndpointConnectionError, NoCredentialsError
 from click.testing import CliRunner
 
 from headway.catalog.aws_fetch import boto3_clients, fetch
@@ -157,6 +158,29 @@ def test_what_fails_keeps_its_older_prices_and_says_so(answers: Answers) -> None
     with pytest.raises(ExternalError):
         ask("on-demand", "spot")
     assert current(Settings.load().home).sha256 == snapshot.sha256
+
+
+def test_who_does_not_answer_is_asked_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HEADWAY_HOME", str(tmp_path))
+    asked: list[tuple[str, str]] = []
+
+    def make(service: str, region: str):
+        asked.append((service, region))
+        raise EndpointConnectionError(endpoint_url=f"http://{service}")
+
+    now = time.time_ns() // 1000
+    found = list(fetch(make, ["a", "b"], ["on-demand", "reserved", "spot", "block"], [P5], now))
+    assert asked == [("pricing", "us-east-1"), ("ec2", "a"), ("ec2", "b")]
+    assert len(found) == 8
+    assert all("EndpointConnectionError" in answer.problem for answer in found)
+
+    def nobody(service: str, region: str):
+        asked.append((service, region))
+        raise NoCredentialsError
+
+    asked.clear()
+    assert len(list(fetch(nobody, ["a", "b"], ["on-demand", "spot", "savings-plan"], [P5], now))) == 6
+    assert len(asked) == 1
 
 
 def test_a_damaged_snapshot_is_never_used(answers: Answers) -> None:

@@ -71,21 +71,41 @@ def fetch(
 
     `now` is in UTC microseconds.
     """
-    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.exceptions import (
+        BotoCoreError,
+        ClientError,
+        ConnectTimeoutError,
+        EndpointConnectionError,
+        NoCredentialsError,
+    )
     from botocore.parsers import ResponseParserError
 
+    unreachable = (EndpointConnectionError, ConnectTimeoutError)
     expected = (BotoCoreError, ClientError, ResponseParserError, DataError)
+    down: dict[str, str] = {}  # who does not answer once is not asked again: each try takes its retries' time
     for region in regions:
         for kind in kinds:
+            service = _SERVICES.get(kind, f"ec2 {region}")
+            known = down.get(service) or down.get("all")
+            if known:
+                yield Fetched(kind, region, (), problem=f"not tried again: {known}")
+                continue
             try:
-                if kind == "machines":
-                    yield Fetched(kind, region, (), machines=tuple(_machines(make, region, instances)))
-                    continue
-                prices, skipped = _KINDS[kind](make, region, instances, now)
+                yield _fetched(make, region, kind, instances, now)
             except expected as problem:
-                yield Fetched(kind, region, (), problem=f"{type(problem).__name__}: {problem}")
-            else:
-                yield Fetched(kind, region, tuple(prices), skipped)
+                said = f"{type(problem).__name__}: {problem}"
+                if isinstance(problem, unreachable):
+                    down[service] = said
+                elif isinstance(problem, NoCredentialsError):
+                    down["all"] = said
+                yield Fetched(kind, region, (), problem=said)
+
+
+def _fetched(make: MakeClient, region: str, kind: Kind, instances: Sequence[str], now: int) -> Fetched:
+    if kind == "machines":
+        return Fetched(kind, region, (), machines=tuple(_machines(make, region, instances)))
+    prices, skipped = _KINDS[kind](make, region, instances, now)
+    return Fetched(kind, region, tuple(prices), skipped)
 
 
 def _products(make: MakeClient, region: str, instances: Sequence[str], *, each: bool) -> Iterator[str]:
@@ -185,6 +205,7 @@ def _machines(make: MakeClient, region: str, instances: Sequence[str]) -> list[I
     return [machine_of(kind, accelerators()) for page in pages for kind in page["InstanceTypes"]]
 
 
+_SERVICES = {"on-demand": "pricing", "reserved": "pricing", "savings-plan": "savingsplans"}
 _KINDS = {
     "on-demand": _on_demand,
     "reserved": _reserved,

@@ -16,6 +16,7 @@ from headway.errors import DataError, UserError
 NANO = Decimal(1_000_000_000)
 LARGEST_EXPONENT = 30  # no quantity of ours comes near; beyond it, exact arithmetic would take for ever
 JOULES_PER_KWH = Decimal(3_600_000)
+MICROSECONDS_PER_HOUR = Decimal(3_600_000_000)
 
 _DECIMAL_BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "PB": 10**15}
 _BINARY_BYTES = {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "PIB": 2**50}

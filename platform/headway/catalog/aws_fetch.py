@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
 from headway.catalog.aws_items import (
     block_of,
@@ -20,11 +20,9 @@ from headway.catalog.aws_items import (
     spot_of,
 )
 from headway.catalog.tables import accelerators
-from headway.catalog.types import InstanceType, ListedPrice
+from headway.catalog.types import InstanceType, ListedPrice, PriceKind
 from headway.errors import DataError, UserError
 
-Kind = Literal["on-demand", "reserved", "spot", "savings-plan", "block", "machines"]
-KINDS: tuple[Kind, ...] = ("on-demand", "reserved", "spot", "savings-plan", "block", "machines")
 PRICING_REGION = "us-east-1"  # the Price List and savings plans answer in few regions, for all
 SPOT_DAYS = 30
 BLOCK_HOURS = 24
@@ -36,7 +34,7 @@ MakeClient = Callable[[str, str], Client]
 class Fetched:
     """The prices of one kind in one region, or why there are none."""
 
-    kind: Kind
+    kind: PriceKind
     region: str
     prices: tuple[ListedPrice, ...]
     skipped: int = 0
@@ -65,7 +63,7 @@ def boto3_clients() -> MakeClient:
 
 
 def fetch(
-    make: MakeClient, regions: Sequence[str], kinds: Iterable[Kind], instances: Sequence[str], now: int
+    make: MakeClient, regions: Sequence[str], kinds: Iterable[PriceKind], instances: Sequence[str], now: int
 ) -> Iterator[Fetched]:
     """Every kind in every region, as it comes; `instances` are those of which spot and blocks are asked.
 
@@ -101,7 +99,7 @@ def fetch(
                 yield Fetched(kind, region, (), problem=said)
 
 
-def _fetched(make: MakeClient, region: str, kind: Kind, instances: Sequence[str], now: int) -> Fetched:
+def _fetched(make: MakeClient, region: str, kind: PriceKind, instances: Sequence[str], now: int) -> Fetched:
     if kind == "machines":
         return Fetched(kind, region, (), machines=tuple(_machines(make, region, instances)))
     prices, skipped = _KINDS[kind](make, region, instances, now)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal, InvalidOperation
 
+from headway.catalog.tables import microseconds
 from headway.catalog.types import InstanceType, ListedPrice
 from headway.errors import UserError
 
@@ -105,7 +106,7 @@ def _number(value: str, *, least: Decimal) -> bool:
 def _row(row: Mapping[str, str], file: str, now: int) -> tuple[ListedPrice, InstanceType]:
     start = now - now % MICROSECONDS_PER_DAY
     if row.get("from"):
-        start = int(datetime.fromisoformat(row["from"]).replace(tzinfo=UTC).timestamp()) * 1_000_000
+        start = microseconds(row["from"])
     source = row.get("source") or file
     price = ListedPrice(
         instance=row["instance"],

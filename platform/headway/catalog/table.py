@@ -42,20 +42,12 @@ class PriceTable:
     ) -> list[ListedPrice]:
         """The prices in force at a time, cheapest first: one, or one a zone or contract term."""
         rows = self._by_kind.get((provider, region, instance, capacity), [])
-        held = [
-            row
-            for row in rows
-            if row.effective_from <= at and (row.effective_to is None or at < row.effective_to)
-        ]
+        held = [row for row in rows if row.holds_at(at)]
         return sorted(held, key=lambda row: (Decimal(row.price_text), row.zone, row.terms))
 
     def all_in_force(self, at: int) -> list[ListedPrice]:
         """Every dated price that holds at a time."""
-        return [
-            price
-            for price in self.dated
-            if price.effective_from <= at and (price.effective_to is None or at < price.effective_to)
-        ]
+        return [price for price in self.dated if price.holds_at(at)]
 
     def observations(self, region: str, instance: str, capacity: str) -> list[ListedPrice]:
         """Undated prices, cheapest first; none where dated ones are known."""

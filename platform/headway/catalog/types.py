@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Literal
 
 SITE_ID = "here"
+PriceKind = Literal["on-demand", "reserved", "spot", "savings-plan", "block", "machines"]
+PRICE_KINDS: tuple[PriceKind, ...] = ("on-demand", "reserved", "spot", "savings-plan", "block", "machines")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,10 @@ class ListedPrice:
     def place(self) -> tuple[str, ...]:
         """What the price is of: provider, region, instance, capacity, zone (by its id) and terms."""
         return self.provider, self.region, self.instance, self.capacity, self.zone, self.terms
+
+    def holds_at(self, at: int) -> bool:
+        """Whether the price is in force at a time (start included, end excluded)."""
+        return self.effective_from <= at and (self.effective_to is None or at < self.effective_to)
 
 
 @dataclass(frozen=True, slots=True)

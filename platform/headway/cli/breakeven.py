@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -116,6 +115,6 @@ def _said(case: OwnedCase, found: BreakEvens) -> dict[str, object]:
         "fixed": format_amount(found.fixed_per_hour),
         "energy": format_amount(found.energy_per_hour),
         "per_gpu": format_amount(found.per_gpu_hour),
-        "use": f"{Decimal(case.use):.0%}",
+        "use": f"{case.use:.0%}",
         "currency": case.price.currency,
     }

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headway.catalog.types import PRICE_KINDS
 from headway.cli.render import columns, emit, output_option, say
 from headway.messages import text
 
 if TYPE_CHECKING:
     from headway.catalog.table import PriceTable
     from headway.catalog.types import ListedPrice
-
-KINDS = ("on-demand", "reserved", "spot", "savings-plan", "block", "machines")
 
 
 @click.group("prices", help=text("cli.prices"))
@@ -80,7 +79,7 @@ def show(instance: str, region: str | None, output: str) -> None:
 
 @command.command("refresh", help=text("cli.prices_refresh"))
 @click.option("--region", "regions", multiple=True, help=text("cli.refresh_region"))
-@click.option("--only", "kinds", multiple=True, type=click.Choice(KINDS), help=text("cli.refresh_only"))
+@click.option("--only", "kinds", multiple=True, type=click.Choice(PRICE_KINDS), help=text("cli.refresh_only"))
 @click.option("--instance", "instances", multiple=True, help=text("cli.refresh_instance"))
 @click.option("--accept-jumps", is_flag=True, help=text("cli.accept_jumps"))
 @output_option

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from headway.controller.comparison import compare_run
+from headway.controller.comparison import NO_LIMITS, compare_run
 from headway.controller.figures import figures_of
 from headway.controller.offerings import offerings_of
 from headway.controller.planning import limits_of, plan_job
@@ -98,7 +98,7 @@ def advise_run(settings: Settings, ledger: Ledger, run_id: str, asked: Asked) ->
     setup = Setup(offering, 1, recipe, found.work.profile.precision)
     offerings = offerings_of(sites_of(settings), figures_of(settings), _now(), market_of(settings))
     others = [one for one in offerings if one.site != "here"]
-    limits = Limits(1, None, None, None, None, ("any",), "public", found.work.profile.precision)
+    limits = replace(NO_LIMITS, precision=found.work.profile.precision)
     works = {found.work.profile.precision: found.work}
     return _advised(run_id, works, setup, [offering, *others], limits, asked, basis)
 

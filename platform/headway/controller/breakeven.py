@@ -17,7 +17,7 @@ from headway.costing.breakeven import (
     hours_to_break_even,
     mean_tariff,
 )
-from headway.costing.owned import OwnedServer, fixed_cost_per_hour
+from headway.costing.owned import HOURS_PER_YEAR, OwnedServer, fixed_cost_per_hour
 from headway.errors import NotFoundError, UserError
 from headway.planner.uncertainty import Outcome, Spread, Swing, outcome, tornado
 from headway.settings import Settings
@@ -149,7 +149,7 @@ def _compare(
     case: OwnedCase, rented: Rented, fixed: Decimal, energy: Decimal, spreads: Mapping[str, Spread]
 ) -> BreakEven:
     hours = hours_to_break_even(case.price.amount * (1 + case.add_on), energy, rented.per_hour)
-    life_hours = case.life_years * 8760
+    life_hours = case.life_years * HOURS_PER_YEAR
 
     def saved_share(values: Mapping[str, float]) -> float:
         """What owning saves of renting over the life, as a share: the figure that ranges are put through."""

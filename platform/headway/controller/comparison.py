@@ -12,7 +12,7 @@ from typing import cast
 
 from sqlalchemy import Connection
 
-from headway.controller.efficiencies import is_causal, with_efficiencies
+from headway.controller.efficiencies import with_efficiencies
 from headway.controller.figures import figures_of
 from headway.controller.offerings import offerings_of
 from headway.controller.pricing import market_of, sites_of
@@ -25,7 +25,7 @@ from headway.reports.receipt import Receipt
 from headway.settings import Settings
 from headway.spec.job import JobSpec
 
-_NO_LIMITS = Limits(1, None, None, None, None, ("any",), "public", "bf16")
+NO_LIMITS = Limits(1, None, None, None, None, ("any",), "public", "bf16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,9 @@ def compare_run(connection: Connection, settings: Settings, run_id: str) -> Comp
     offerings = with_efficiencies(
         offerings_of(sites_of(settings), figures, time.time_ns() // 1000, market_of(settings)),
         work,
-        causal=is_causal(profile),
     )
     seconds = sum(
         (attempt.ended - attempt.started) / 1e6 for attempt in receipt.attempts if attempt.ended is not None
     )
     precision = profile.precision
-    return Comparison(receipt, work, seconds, plan(work, offerings, replace(_NO_LIMITS, precision=precision)))
+    return Comparison(receipt, work, seconds, plan(work, offerings, replace(NO_LIMITS, precision=precision)))

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from headway.catalog.tables import accelerators
 from headway.catalog.types import Accelerator
-from headway.controller.efficiencies import is_causal, with_efficiencies
+from headway.controller.comparison import NO_LIMITS
+from headway.controller.efficiencies import with_efficiencies
 from headway.controller.offerings import device_offering
-from headway.controller.planning import check_length
+from headway.controller.planning import check_length, precision_of
 from headway.controller.pricing import Market, market_of
 from headway.controller.workload import work_of
 from headway.planner.search import plan
-from headway.planner.types import Limits, Verdict
+from headway.planner.types import Verdict
 from headway.reports.catalogue import lacks
 from headway.reports.plan import why
 from headway.settings import Settings
@@ -35,13 +37,13 @@ def device_rows(settings: Settings, spec: JobSpec, count: int, folder: Path | No
     """
     check_length(spec)
     work, market, now = work_of(spec, settings, folder), market_of(settings), time.time_ns() // 1000
-    precision = "bf16" if "bf16" in spec.needs.precision else spec.needs.precision[0]
-    limits = Limits(1, None, None, None, None, ("any",), "public", precision)
+    limits = replace(NO_LIMITS, precision=precision_of(spec))
+    cheapest = _cheapest(market, now)
     rows: list[dict[str, Any]] = []
     for device in accelerators().values():
-        price, where = _cheapest(market, device, now)
+        price, where = cheapest.get(device.key, (None, ""))
         plain = device_offering(device, count, price)
-        (offering,) = with_efficiencies([plain], work, causal=is_causal(work.profile))
+        (offering,) = with_efficiencies([plain], work)
         (rival,) = plan(work, [offering], limits).rivals
         found = rival.prediction
         unfit = rival.verdict in {Verdict.TOO_SMALL, Verdict.UNSUITED}
@@ -69,16 +71,16 @@ def _notes(device: Accelerator) -> list[str]:
     return [*([] if other is None else [other]), *lacks(device)]
 
 
-def _cheapest(market: Market, device: Accelerator, now: int) -> tuple[Decimal | None, str]:
-    """The least on-demand price of one device for an hour, and the instance that has it."""
-    best: tuple[Decimal, str] | None = None
+def _cheapest(market: Market, now: int) -> dict[str, tuple[Decimal, str]]:
+    """The least on-demand price of one device for an hour, and the instance that has it, by its key."""
+    best: dict[str, tuple[Decimal, str]] = {}
     for price in market.table.all_in_force(now):
         kind = market.machines.get((price.provider, price.instance))
         if kind is None or price.currency != "USD" or price.capacity != "on-demand":
             continue
-        if kind.accelerator != device.key or kind.accelerator_count < 1:
+        if kind.accelerator is None or kind.accelerator_count < 1:
             continue
         each = Decimal(price.price_text) / kind.accelerator_count
         found = (each, f"{price.provider} {price.region} {price.instance}")
-        best = found if best is None else min(best, found)
-    return best or (None, "")
+        best[kind.accelerator] = min(best.get(kind.accelerator, found), found)
+    return best

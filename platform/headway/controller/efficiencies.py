@@ -16,7 +16,7 @@ from headway.planner.predict import memory_bytes
 from headway.planner.search import HEADROOM, recipes
 from headway.planner.throughput.model import ThroughputModel, model_of, predicted
 from headway.planner.throughput.published import device_of
-from headway.planner.throughput.setups import Layout, Recompute, Setup
+from headway.planner.throughput.setups import Device, Layout, Recompute, Setup
 from headway.planner.throughput.shapes import shape_of_profile
 from headway.planner.types import Efficiency, Offering, Recipe, Work
 from headway.profile.types import ModelProfile
@@ -27,9 +27,9 @@ def _model() -> ThroughputModel:
     return model_of(throughput_fit())
 
 
-def with_efficiencies(offerings: Sequence[Offering], work: Work, *, causal: bool) -> list[Offering]:
+def with_efficiencies(offerings: Sequence[Offering], work: Work) -> list[Offering]:
     """Offerings with the efficiency of this work; what the model says nothing of keeps what it had."""
-    return [_fitted(offering, work, causal=causal) for offering in offerings]
+    return [_fitted(offering, work) for offering in offerings]
 
 
 def is_causal(profile: ModelProfile) -> bool:
@@ -38,14 +38,12 @@ def is_causal(profile: ModelProfile) -> bool:
     return profile.logit_bytes_per_token > 0 and not encoder
 
 
-def _fitted(offering: Offering, work: Work, *, causal: bool) -> Offering:
+def _fitted(offering: Offering, work: Work) -> Offering:
     device = device_of(accelerators()[offering.accelerator])
     if offering.processor or device is None:
         return offering
     recipe = _reference(work, offering)
-    if recipe is None:
-        return offering
-    found = _efficiency(offering, work.profile, recipe, causal=causal)
+    found = None if recipe is None else _efficiency(offering, device, work.profile, recipe)
     return offering if found is None else replace(offering, efficiency=found)
 
 
@@ -64,15 +62,14 @@ def _reference(work: Work, offering: Offering) -> Recipe | None:
 
 
 def _efficiency(
-    offering: Offering, profile: ModelProfile, recipe: Recipe, *, causal: bool
+    offering: Offering, device: Device, profile: ModelProfile, recipe: Recipe
 ) -> Efficiency | None:
-    device = device_of(accelerators()[offering.accelerator])
     peak = offering.peak_flops.get(profile.precision) or offering.peak_flops.get("fp32")
-    if device is None or not peak or profile.recompute_flops_per_token <= 0:
+    if not peak or profile.recompute_flops_per_token <= 0:
         return None
     model = _model()
     setup = Setup(
-        shape_of_profile(profile, causal=causal),
+        shape_of_profile(profile, causal=is_causal(profile)),
         device,
         Layout(
             offering.devices,

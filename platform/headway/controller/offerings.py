@@ -21,6 +21,7 @@ from headway.costing.here import core_hour_price
 from headway.costing.layers import apply_layers
 from headway.costing.market import service_tiers
 from headway.costing.owned import OwnedServer, cost_per_delivered_hour, fixed_cost_per_hour
+from headway.costing.tiers import Tier
 from headway.errors import DataError, UserError
 from headway.planner.efficiency import corrected
 from headway.planner.search import CONTRACTS
@@ -74,17 +75,16 @@ def offerings_of(
     return [*found, *_imported(known, now), _here(figures, own)]
 
 
-def egress_of(site: AwsSite | OwnedSite) -> tuple[tuple[Decimal, Decimal | None, Decimal], ...] | None:
-    """What leaves a site costs, as (from GB, to GB, price): as stated, else AWS's list; None is unknown."""
+def egress_of(site: AwsSite | OwnedSite) -> tuple[Tier, ...] | None:
+    """What a GB that leaves a site costs: as stated, else AWS's list; None is unknown."""
     if site.egress_price is not None:
-        return ((Decimal(0), None, site.egress_price.amount),)
+        return (Tier(Decimal(0), None, site.egress_price.amount),)
     if isinstance(site, OwnedSite):
         return None
     try:
-        tiers = service_tiers(service_prices(), "data-transfer", "out to internet", site.region)
+        return tuple(service_tiers(service_prices(), "data-transfer", "out to internet", site.region))
     except DataError:
         return None
-    return tuple((tier.start, tier.stop, tier.price) for tier in tiers)
 
 
 def _links(device: Accelerator, *, efa: bool, network: bool) -> tuple[str, ...]:
@@ -163,10 +163,9 @@ def _aws(site: AwsSite, pool: AwsPool, now: int, market: Market) -> Offering:
 
 def _imported(market: Market, now: int) -> Iterator[Offering]:
     """What was imported of other clouds: comparison only, nothing is launched there."""
-    for price in market.table.dated:
+    for price in market.table.all_in_force(now):
         kind = market.machines.get((price.provider, price.instance))
-        held = price.effective_from <= now and (price.effective_to is None or now < price.effective_to)
-        if price.provider == "aws" or kind is None or not held:
+        if price.provider == "aws" or kind is None:
             continue
         source = f"{price.source}; snapshot {market.table.sha256[:12]}"
         yield _rented(

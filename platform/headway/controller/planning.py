@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from headway.catalog.types import SITE_ID
-from headway.controller.efficiencies import is_causal, with_efficiencies
+from headway.controller.efficiencies import with_efficiencies
 from headway.controller.figures import figures_of
 from headway.controller.offerings import egress_of, offerings_of
 from headway.controller.own_runs import own_shares
@@ -18,7 +18,7 @@ from headway.controller.pricing import market_of, sites_of
 from headway.controller.workload import work_of
 from headway.errors import UserError
 from headway.planner.hybrid import Hybrid, hybrids
-from headway.planner.predict import BYTES_PER_GB
+from headway.planner.predict import leaving_cost
 from headway.planner.search import plan
 from headway.planner.types import Limits, Offering, PlanResult, Work
 from headway.profile.configs import lengths_of
@@ -65,9 +65,7 @@ def plan_job(
     limits = limits_of(spec, [site.name for site in loaded.spec.sites])
     market = market_of(settings)
     found = offerings_of(loaded, figures_of(settings), now, market, own_shares(settings))
-    offerings = with_efficiencies(
-        [_repriced(one, (factors or {}).get(one.key)) for one in found], work, causal=is_causal(work.profile)
-    )
+    offerings = with_efficiencies([_repriced(one, (factors or {}).get(one.key)) for one in found], work)
     result = plan(work, offerings, limits, spec.goal)
     as_of = datetime.fromtimestamp(market.table.as_of / 1_000_000, UTC)
     return Planned(
@@ -105,16 +103,12 @@ def with_data(work: Work, spec: JobSpec, sites: Sequence[Site]) -> Work:
     leaving = None if home is None else egress_of(home)
     cost = None
     if data.size is not None and leaving is not None:
-        cost = sum(
-            (max(Decimal(0), (min(gigabytes, stop) if stop else gigabytes) - start) * price)
-            for gigabytes in [Decimal(data.size) / BYTES_PER_GB]
-            for start, stop, price in leaving
-        )
+        cost = leaving_cost(data.size, leaving)
     return replace(
         work,
         data_bytes=data.size or 0,
         data_site=data.site,
-        data_cost=None if cost is None else Decimal(cost),
+        data_cost=cost,
     )
 
 
@@ -138,6 +132,11 @@ def check_length(spec: JobSpec) -> None:
         raise UserError("plan.too_long", name=name, given=f"{given:,}", longest=f"{longest:,}")
 
 
+def precision_of(spec: JobSpec) -> str:
+    """What a job computes in: bf16 where it may, else the first that it names."""
+    return "bf16" if "bf16" in spec.needs.precision else spec.needs.precision[0]
+
+
 def limits_of(spec: JobSpec, sites: list[str]) -> Limits:
     """The job's hard limits.
 
@@ -157,7 +156,7 @@ def limits_of(spec: JobSpec, sites: list[str]) -> Limits:
         budget_currency=budget.currency if budget is not None else None,
         sites=spec.limits.sites,
         sensitivity=spec.data.sensitivity if spec.data is not None else "internal",
-        precision="bf16" if "bf16" in spec.needs.precision else spec.needs.precision[0],
+        precision=precision_of(spec),
         processors_only="gpus" in spec.needs.model_fields_set and wanted.max == 0,
         regions=spec.limits.regions,
         interconnect=spec.needs.interconnect,

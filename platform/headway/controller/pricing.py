@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from headway.catalog.aws_fetch import KINDS, Fetched, Kind, MakeClient, fetch
+from headway.catalog.aws_fetch import Fetched, MakeClient, fetch
 from headway.catalog.guard import Refused, screen, too_few
 from headway.catalog.imported import parse_prices
 from headway.catalog.refreshed import PriceSnapshot, Refreshed, Section, current, keep, kept, load, seen
 from headway.catalog.snapshot import packaged_prices, snapshot_info
 from headway.catalog.table import Change, PriceTable, differences, merged
-from headway.catalog.tables import accelerators, instance_types, on_demand_prices, spot_observations
-from headway.catalog.types import InstanceType, ListedPrice, Snapshot
+from headway.catalog.tables import (
+    accelerators,
+    instance_types,
+    microseconds,
+    on_demand_prices,
+    spot_observations,
+)
+from headway.catalog.types import PRICE_KINDS, InstanceType, ListedPrice, PriceKind, Snapshot
 from headway.costing.layers import Credit, DiscountLayer, Layer, PrivateRate
 from headway.errors import ExternalError, NotFoundError, UserError
 from headway.settings import Settings
@@ -45,13 +50,14 @@ class Market:
 
 def market_of(settings: Settings) -> Market:
     """The user's market: packaged, fetched and imported prices, under the price book."""
-    return Market(prices_of(settings), book_of(settings), machines_of(settings))
+    snapshot = current(settings.home)
+    return Market(table_of(snapshot), book_of(settings), _machines(snapshot))
 
 
 def packaged_market() -> Market:
     """What the package alone knows."""
-    machines = {("aws", name): kind for name, kind in instance_types().items()}
-    return Market(table_of(PriceSnapshot({})), Book(), machines)
+    snapshot = PriceSnapshot({})
+    return Market(table_of(snapshot), Book(), _machines(snapshot))
 
 
 def table_of(snapshot: PriceSnapshot) -> PriceTable:
@@ -85,11 +91,9 @@ def prices_of(settings: Settings) -> PriceTable:
     return table_of(current(settings.home))
 
 
-def machines_of(settings: Settings) -> dict[tuple[str, str], InstanceType]:
+def _machines(snapshot: PriceSnapshot) -> dict[tuple[str, str], InstanceType]:
     """Hardware by provider and name: the package's, then what was fetched or imported."""
-    known = {("aws", name): kind for name, kind in instance_types().items()}
-    fetched = current(settings.home).machines
-    return {**{key: kind for key, kind in fetched.items() if key not in known}, **known}
+    return {**snapshot.machines, **{("aws", name): kind for name, kind in instance_types().items()}}
 
 
 def book_of(settings: Settings) -> Book:
@@ -137,12 +141,10 @@ def _block(layer: Block, start: int | None, stop: int | None) -> PrivateRate:
 
 
 def _day(value: str | None) -> int | None:
-    if value is None:
-        return None
-    return int(datetime.fromisoformat(value).replace(tzinfo=UTC).timestamp()) * 1_000_000
+    return None if value is None else microseconds(value)
 
 
-Asked = tuple[Sequence[str], Sequence[Kind], Sequence[str]]
+Asked = tuple[Sequence[str], Sequence[PriceKind], Sequence[str]]
 
 
 def asked_by(
@@ -153,7 +155,7 @@ def asked_by(
     pools = sorted({pool.instance for site in sites for pool in site.pools})
     return (
         list(regions) or sorted({site.region for site in sites}),
-        [kind for kind in KINDS if not kinds or kind in kinds],
+        [kind for kind in PRICE_KINDS if not kinds or kind in kinds],
         list(instances) or pools,
     )
 

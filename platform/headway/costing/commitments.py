@@ -7,17 +7,16 @@ AWS applies commitments hour by hour over accounts is settled against the bill, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from headway.costing.owned import HOURS_PER_YEAR
 from headway.costing.split import split
 from headway.errors import DataError
-from headway.units import round_nano
+from headway.units import MICROSECONDS_PER_HOUR, round_nano
 
-HOURS_PER_YEAR = Decimal(8760)
 UNUSED = ""  # nobody's: run ids are never empty
-_MICROSECONDS_PER_HOUR = Decimal(3_600_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Commitment:
     @property
     def rate_per_node_hour(self) -> Decimal:
         """What an hour of one node costs if all of it is used."""
-        return self.fee / (Decimal(self.nodes * (self.stop - self.start)) / _MICROSECONDS_PER_HOUR)
+        return self.fee / (Decimal(self.nodes * (self.stop - self.start)) / MICROSECONDS_PER_HOUR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +86,3 @@ def _check(commitment: Commitment, covered: Sequence[Covered]) -> None:
             raise DataError(
                 "costing.over_commitment", name=commitment.name, nodes=running, has=commitment.nodes
             )
-
-
-def unused_share(parts: Mapping[str, int]) -> Decimal | None:
-    """The part of a fee that nobody used; None of no fee."""
-    whole = sum(parts.values())
-    return Decimal(parts.get(UNUSED, 0)) / whole if whole else None

@@ -17,9 +17,8 @@ from headway.costing.attribution import IDLE, Holding, NodeBill, attribute
 from headway.costing.commitments import UNUSED, Commitment, Covered, split_commitment
 from headway.costing.prices import Price, change_points, price_in_force
 from headway.costing.sharing import Amounts, Rule, gpu_anchored
-from headway.units import round_nano
+from headway.units import MICROSECONDS_PER_HOUR, round_nano
 
-_MICROSECONDS_PER_HOUR = Decimal(3_600_000_000)
 LEAST_BILLED_MICROSECONDS = 60_000_000  # an instance is billed by the second, a minute at least
 
 
@@ -59,7 +58,7 @@ def price_integral(prices: Sequence[Price], offering_key: str, unit: str, start:
         total = Decimal(0)
         for begin, end in pairwise(edges):
             price = price_in_force(prices, offering_key, unit, begin)
-            total += price.amount * (end - begin) / _MICROSECONDS_PER_HOUR
+            total += price.amount * (end - begin) / MICROSECONDS_PER_HOUR
     return total
 
 
@@ -70,7 +69,7 @@ def node_bill(life: NodeLife, prices: Sequence[Price], unit: str = "instance-hou
     amount = price_integral(prices, life.offering_key, unit, life.start, stop)
     with localcontext() as context:
         context.prec = 60
-        mean = amount / (Decimal(stop - life.start) / _MICROSECONDS_PER_HOUR)
+        mean = amount / (Decimal(stop - life.start) / MICROSECONDS_PER_HOUR)
     return NodeBill(life.node, life.start, stop, round_nano(amount), mean, life.shape)
 
 

@@ -10,8 +10,6 @@ from fnmatch import fnmatchcase
 from headway.costing.commitments import effective_rate
 from headway.errors import DataError
 
-_HOURS_PER_DAY = 24
-
 
 @dataclass(frozen=True, slots=True)
 class DiscountLayer:

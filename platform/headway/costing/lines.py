@@ -15,10 +15,9 @@ from headway.costing.prices import Price, change_points, price_in_force
 from headway.costing.split import split
 from headway.costing.usage import Metric, Usage
 from headway.costing.waste import Waste
-from headway.units import round_nano
+from headway.units import MICROSECONDS_PER_HOUR, round_nano
 
 _DECIMALS = 18
-_MICROSECONDS_PER_HOUR = Decimal(3_600_000_000)
 _MICROJOULES_PER_KWH = Decimal(3_600_000) * 1_000_000
 
 
@@ -42,7 +41,7 @@ class Rate:
 
 def core_rate(site: str) -> Rate:
     """Cores held, priced per core-hour."""
-    return Rate(Metric.CORE_HELD, "compute", f"{site}/core", "core-hour", _MICROSECONDS_PER_HOUR)
+    return Rate(Metric.CORE_HELD, "compute", f"{site}/core", "core-hour", MICROSECONDS_PER_HOUR)
 
 
 def energy_rate(site: str, pue: Decimal) -> Rate:

@@ -84,6 +84,15 @@ class Option:
     hours: Decimal
     total: Decimal
 
+    def cost_with_delay(self, day: Decimal) -> Decimal:
+        """A run with what waiting for it costs, by the price of a day."""
+        return self.run_cost + self.days * day
+
+    @property
+    def days(self) -> Decimal:
+        """A run's duration."""
+        return Decimal(repr(self.seconds)) / SECONDS_PER_DAY
+
     @property
     def kind(self) -> str:
         """`hardware`, `software`, `both`, or `stay`."""
@@ -255,23 +264,18 @@ def _within(option: Option, limits: Limits) -> bool:
 
 def _payback(now: Option, best: Option, terms: Terms) -> Decimal | None:
     """Runs after which the engineering is paid; None where nothing is to be paid or nothing is saved."""
-
-    def each(option: Option) -> Decimal:
-        return option.run_cost + Decimal(repr(option.seconds)) / SECONDS_PER_DAY * terms.day
-
-    saved = each(now) - each(best)
+    saved = now.cost_with_delay(terms.day) - best.cost_with_delay(terms.day)
     return best.hours * terms.hour / saved if saved > 0 and best.hours else None
 
 
 def _line(option: Option, name: str, terms: Terms) -> tuple[Decimal, Decimal]:
     """A total as a + b·input."""
-    days = Decimal(repr(option.seconds)) / SECONDS_PER_DAY
-    run, work = option.run_cost + days * terms.day, option.hours * terms.hour
+    run, work = option.cost_with_delay(terms.day), option.hours * terms.hour
     if name == "runs":
         return work, run
     if name == "hour":
         return terms.runs * run, option.hours
-    return terms.runs * option.run_cost + work, terms.runs * days
+    return terms.runs * option.run_cost + work, terms.runs * option.days
 
 
 def _crossing(name: str, best: Option, options: Sequence[Option], terms: Terms) -> Crossing:

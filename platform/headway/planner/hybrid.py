@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from headway.planner.predict import BYTES_PER_GB, moving_cost
+from headway.planner.predict import leaving_cost, moving_cost
 from headway.planner.types import Limits, Offering, Prediction, Rival, Verdict, Work
 
 # Between sites, assumed: a gigabit a second.
@@ -99,9 +99,4 @@ def _moving(work: Work, first: Offering, second: Offering, state_bytes: int) -> 
     """The checkpoint out of the first site, the data into the second, the weights back; None: not known."""
     if first.egress is None or second.egress is None:
         return None
-    size = Decimal(state_bytes) / BYTES_PER_GB
-    out = sum(
-        (max(Decimal(0), (size if stop is None else min(size, stop)) - start) * price)
-        for start, stop, price in first.egress
-    )
-    return Decimal(out) + (moving_cost(work, second) or Decimal(0))
+    return leaving_cost(state_bytes, first.egress) + (moving_cost(work, second) or Decimal(0))

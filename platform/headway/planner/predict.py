@@ -12,8 +12,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import Decimal
 
+from headway.costing.tiers import Tier, tiered
 from headway.planner.types import Offering, Prediction, Range, Recipe, Work
 from headway.profile.types import ModelProfile
 
@@ -151,11 +153,12 @@ def moving_cost(work: Work, offering: Offering) -> Decimal | None:
     """
     if work.data_site is None or work.data_site == offering.site or work.data_cost is None:
         return None
-    back = Decimal(work.profile.weight_bytes) / BYTES_PER_GB
-    leaving = Decimal(0)
-    for start, stop, price in offering.egress or ():
-        leaving += max(Decimal(0), (back if stop is None else min(back, stop)) - start) * price
-    return work.data_cost + leaving
+    return work.data_cost + leaving_cost(work.profile.weight_bytes, offering.egress or ())
+
+
+def leaving_cost(moved_bytes: int, egress: Sequence[Tier]) -> Decimal:
+    """What bytes cost that leave a site; nothing where no price is stated."""
+    return tiered(Decimal(moved_bytes) / BYTES_PER_GB, egress).amount if egress else Decimal(0)
 
 
 def _cost(offering: Offering, nodes: int, seconds: float) -> Decimal:

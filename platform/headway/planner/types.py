@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
+from headway.costing.tiers import Tier
 from headway.profile.types import ModelProfile
 
 
@@ -36,7 +37,7 @@ class Offering:
     all-in otherwise; None is unpriced, and `price_basis` then says what would price it.
     `interruptions_per_hour` is per node. A `processor` has no accelerators: its devices are cores.
     `latency_seconds` is that to the data; `interconnects` are the links between devices that it has; `egress`
-    are (from GB, to GB, price) of what leaves the site; None is unknown.
+    are the prices of a GB that leaves the site, by tiers; None is unknown.
     """
 
     key: str
@@ -68,7 +69,7 @@ class Offering:
     processor: bool = False
     latency_seconds: float | None = None
     interconnects: tuple[str, ...] = ()
-    egress: tuple[tuple[Decimal, Decimal | None, Decimal], ...] | None = None
+    egress: tuple[Tier, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

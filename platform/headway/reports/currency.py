@@ -97,11 +97,11 @@ def _central_bank(reader: csv.DictReader[str], origin: str) -> RateTable:
             for code, value in cells.items():
                 if code and value not in {"", "N/A"}:
                     rate = parse_number(value)
+                    if rate <= 0:
+                        raise UserError("dashboard.rates_line", path=origin, line=number)
                     rates.append(DatedRate(day, "EUR", Money(rate, code).currency, rate))
         except (UserError, ValueError, KeyError):
             raise UserError("dashboard.rates_line", path=origin, line=number) from None
-        if any(rate.rate <= 0 for rate in rates):
-            raise UserError("dashboard.rates_line", path=origin, line=number)
     return RateTable(tuple(rates))
 
 

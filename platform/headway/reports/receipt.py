@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
+from headway.costing.carbon import Sourced, operational
 from headway.costing.lines import CostLine
 from headway.costing.prices import Price
 from headway.costing.usage import Metric
@@ -14,7 +15,7 @@ from headway.costing.waste import Waste
 from headway.costing.work_done import Kept, per_unit
 from headway.runs.account import Account
 from headway.runs.rows import AttemptRow, ProgressRow, RunRow
-from headway.units import JOULES_PER_KWH, Money
+from headway.units import JOULES_PER_KWH, MICROSECONDS_PER_HOUR, Money
 
 _MICRO = Decimal(1_000_000)
 
@@ -263,7 +264,6 @@ def _waste(lines: Sequence[CostLine], totals: Sequence[Money]) -> tuple[WasteSha
     return tuple(shares)
 
 
-_MICROSECONDS_PER_HOUR = Decimal(3_600_000_000)
 _UNITS = {
     "step": "receipt.per_step",
     "1k_samples": "receipt.per_thousand_samples",
@@ -310,11 +310,11 @@ def _carbon(
 ) -> Carbon | None:
     if joules is None or grid.grams_per_kwh is None:
         return None
-    grams = joules * grid.pue / JOULES_PER_KWH * grid.grams_per_kwh
+    grams = operational(joules / JOULES_PER_KWH, grid.pue, Sourced(grid.grams_per_kwh, grid.source))
     embodied = None
     if grid.embodied_grams_per_core_hour is not None:
         held = sum(value for (_n, metric, _how), value in usage.items() if metric is Metric.CORE_HELD)
-        embodied = Decimal(held) / _MICROSECONDS_PER_HOUR * grid.embodied_grams_per_core_hour
+        embodied = Decimal(held) / MICROSECONDS_PER_HOUR * grid.embodied_grams_per_core_hour
     return Carbon(
         grams,
         grid.grams_per_kwh,

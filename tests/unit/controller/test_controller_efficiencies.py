@@ -26,7 +26,7 @@ def test_published_runs_say_how_much_of_the_peak_a_model_reaches(name: str, caus
     of = work(name)
     assert is_causal(of.profile) is causal
     plain = [device_offering(accelerators()[key], 8, Decimal(1)) for key in ("h100-sxm", "a100-80", "l40s")]
-    found = with_efficiencies(plain, of, causal=causal)
+    found = with_efficiencies(plain, of)
     for one in found:
         assert 0.1 < one.efficiency.low < one.efficiency.expected < one.efficiency.high <= 1
         assert one.efficiency.basis.startswith("throughput model")
@@ -41,5 +41,5 @@ def test_what_the_model_says_nothing_of_keeps_what_it_had() -> None:
     processor = replace(device_offering(accelerators()["cpu-core-generic"], 8, None), processor=True)
     small = device_offering(accelerators()["t4"], 8, Decimal(1))
     huge = work("llama-3.1-70b")
-    assert with_efficiencies([processor], of, causal=False) == [processor]
-    assert with_efficiencies([small], huge, causal=True) == [small]
+    assert with_efficiencies([processor], of) == [processor]
+    assert with_efficiencies([small], huge) == [small]

@@ -9,6 +9,7 @@ from itertools import product
 import pytest
 from test_planner_search import BASE, LIMITS, WORK
 
+from headway.costing.tiers import Tier
 from headway.planner.advise import HOURS, Setup, Terms, advise, shares_of
 from headway.planner.hybrid import hybrids
 from headway.planner.predict import memory_bytes, predict, step_seconds
@@ -173,9 +174,9 @@ def test_what_has_no_price_is_not_advised_upon() -> None:
 def test_own_machines_first_and_rented_ones_for_the_rest_of_the_deadline() -> None:
     own = replace(
         BASE, key="dc/own", site="dc", capacity="owned", price_per_hour=D("4"), max_nodes=1,
-        peak_flops={"bf16": 100e12}, egress=((D(0), None, D("0.01")),),
+        peak_flops={"bf16": 100e12}, egress=(Tier(D(0), None, D("0.01")),),
     )  # fmt: skip
-    rented = replace(H100, max_nodes=1, egress=((D(0), None, D("0.09")),))
+    rented = replace(H100, max_nodes=1, egress=(Tier(D(0), None, D("0.09")),))
     alone = {rival.offering.key: rival for rival in plan(WORK, [own, rented], LIMITS).rivals}
     quick, slow = (alone[key].prediction.seconds.expected for key in ("s/h100", "dc/own"))
     limits = replace(LIMITS, deadline_seconds=(quick + slow) / 2)

@@ -7,7 +7,7 @@ python=.venv/bin/python
 log=$(mktemp)
 trap 'kill "$heavy" 2>/dev/null; rm -f "$log"' EXIT
 trap 'exit 130' INT TERM
-$python -m pytest tests/faults tests/real >"$log" 2>&1 &
+$python -m pytest tests/faults tests/real --durations=20 >"$log" 2>&1 &
 heavy=$!
 $python -m pytest --ignore=tests/faults --ignore=tests/real
 rest=$?

@@ -62,7 +62,7 @@ class Headway:
         return {"state": row[0], "reason": row[1], "step": step}
 
     def until(
-        self, run_id: str, what: Callable[[dict[str, Any]], bool], timeout: float = 180
+        self, run_id: str, what: Callable[[dict[str, Any]], bool], timeout: float = 400
     ) -> dict[str, Any]:
         """Wait until the run is so; gives what `show` then tells."""
         deadline = time.monotonic() + timeout
@@ -75,7 +75,7 @@ class Headway:
 
     def until_step(self, run_id: str, step: int) -> None:
         """Wait until the run has reached a step, and not a moment longer."""
-        deadline = time.monotonic() + 180
+        deadline = time.monotonic() + 400
         while (self.peek(run_id)["step"] or 0) < step:
             assert time.monotonic() < deadline, self.call("logs", run_id).stdout[-3000:]
             time.sleep(0.05)
@@ -108,7 +108,7 @@ def processes_of(run_id: str) -> list[psutil.Process]:
     return found
 
 
-def no_process_left(run_id: str, within: float = 10) -> None:
+def no_process_left(run_id: str, within: float = 60) -> None:
     """Fail unless every process of the run is gone in time."""
     deadline = time.monotonic() + within
     while (left := processes_of(run_id)) and time.monotonic() < deadline:

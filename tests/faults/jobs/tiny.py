@@ -1,11 +1,17 @@
-"""A small regression that trains for a while: two workers, dropout, exact resume expected."""
+"""A small regression that trains for a while: two workers, dropout, exact resume expected.
+
+`--hold FILE` keeps it after step 24, between two checkpoints, until that file is gone.
+"""
 
 import argparse
 import time
+from pathlib import Path
 
 import torch
 
 import headway.train
+
+HELD_AT = 24
 
 
 def loop(context):
@@ -30,6 +36,8 @@ def loop(context):
         if args["fail_at"] and context.step_count + 1 == args["fail_at"] and not context.resumed:
             raise RuntimeError("planted failure")
         time.sleep(args["sleep"])
+        while context.step_count == HELD_AT and args["hold"] and Path(args["hold"]).exists():
+            time.sleep(0.05)
         context.step(loss=loss, samples=len(x))
     context.metric("final_loss", float(torch.nn.functional.mse_loss(model(data), target).detach()))
 
@@ -39,5 +47,6 @@ if __name__ == "__main__":
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--sleep", type=float, default=0.1)
     parser.add_argument("--checkpoint-steps", type=int, default=10)
+    parser.add_argument("--hold", default="")
     parser.add_argument("--fail-at", type=int, default=0)
     headway.train.run(loop, vars(parser.parse_args()))

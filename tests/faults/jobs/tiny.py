@@ -35,7 +35,8 @@ def loop(context):
         optimizer.zero_grad()
         if args["fail_at"] and context.step_count + 1 == args["fail_at"] and not context.resumed:
             raise RuntimeError("planted failure")
-        time.sleep(args["sleep"])
+        # Progress is told once a second: the step at which a test waits for it has to be.
+        time.sleep(1.5 if args["hold"] and context.step_count + 1 == HELD_AT else args["sleep"])
         while context.step_count == HELD_AT and args["hold"] and Path(args["hold"]).exists():
             time.sleep(0.05)
         context.step(loss=loss, samples=len(x))

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from headway.controller.advising import Advised, Asked
 
 
+MOST_HOURS = 1_000_000
+
+
 @click.command("advise", help=text("cli.advise"))
 @click.argument("target", metavar="JOB|RUN")
 @click.option("-s", "--set", "overrides", multiple=True, metavar="KEY=VALUE", help=text("cli.set"))
 @click.option("--at", metavar="OFFERING", help=text("cli.advise_at"))
 @click.option("--nodes", type=click.IntRange(1), help=text("cli.advise_nodes"))
-@click.option("--runs", type=click.IntRange(0), help=text("cli.advise_runs"))
+@click.option("--runs", type=click.IntRange(0, 1_000_000_000), help=text("cli.advise_runs"))
 @click.option("--hour", type=Amount(), metavar="MONEY", help=text("cli.advise_hour"))
 @click.option("--day", type=Amount(), metavar="MONEY", help=text("cli.advise_day"))
 @click.option("--data-wait", type=Figure(0, 0.99), metavar="SHARE", help=text("cli.data_wait"))
@@ -54,6 +57,9 @@ def command(target: str, overrides: tuple[str, ...], output: str, **said: Any) -
         first, shares, *rest = advice_lines(*of)
         rows = [head, *option_rows(found.advice, found.currency)]
         unknown = [] if found.data_known else [text("advise.data_unknown")]
+        if found.other_currencies:
+            codes = ", ".join(found.other_currencies)
+            unknown.append(text("advise.other_currencies", codes=codes, currency=found.currency))
         return "\n".join([first, shares, "", columns(rows, right=(3, 4, 5, 6, 7)), "", *rest, *unknown])
 
     emit(output, document, document["options"], table)
@@ -83,7 +89,10 @@ def _hours(item: str) -> tuple[str, Decimal]:
     name, equals, value = item.partition("=")
     if not equals or name not in HOURS:
         raise UserError("advise.bad_hours", given=item, known=", ".join(HOURS))
-    number = parse_number(value)
-    if number < 0:
-        raise UserError("units.negative", value=value)
+    try:
+        number = parse_number(value)
+    except UserError as problem:
+        raise UserError("advise.bad_figure", given=item, problem=str(problem)) from None
+    if not 0 <= number <= MOST_HOURS:
+        raise UserError("advise.hours_range", given=item, most=f"{MOST_HOURS:,}")
     return name, number

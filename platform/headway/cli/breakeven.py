@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 @click.command("breakeven", help=text("cli.breakeven"))
 @click.argument("site", required=False)
 @click.option("--accelerator", metavar="KEY", help=text("cli.breakeven_accelerator"))
-@click.option("--gpus", type=click.IntRange(1), help=text("cli.breakeven_gpus"))
+@click.option("--gpus", type=click.IntRange(1, 100_000), help=text("cli.breakeven_gpus"))
 @click.option("--price", type=Amount(), metavar="MONEY", help=text("cli.breakeven_price"))
-@click.option("--watts", type=Figure(1), help=text("cli.breakeven_watts"))
+@click.option("--watts", type=Figure(1, 10_000_000), help=text("cli.breakeven_watts"))
 @click.option("--tariff", type=Amount(), metavar="MONEY", help=text("cli.breakeven_tariff"))
 @click.option("--pue", type=Figure(1, 5), help=text("cli.breakeven_pue"))
 @click.option("--life", type=Figure(0.5, 20), help=text("cli.breakeven_life"))
@@ -57,7 +57,7 @@ def _document(found: BreakEvens) -> dict[str, Any]:
         "energy_per_hour": f"{found.energy_per_hour:.6f}",
         "per_gpu_hour": f"{found.per_gpu_hour:.6f}",
         "ranges": spread_rows(found.spreads),
-        "price_range_source": found.price_source,
+        "published_prices": found.published,
         "rented": [
             break_even_row(
                 row.rented.name,
@@ -65,7 +65,7 @@ def _document(found: BreakEvens) -> dict[str, Any]:
                 row.rented.basis,
                 {
                     "hours": row.hours,
-                    "months": row.months,
+                    "purchase_hours": row.purchase_hours,
                     "utilisation": row.utilisation,
                     "owned_total": row.owned_total,
                     "rented_total": row.rented_total,
@@ -101,8 +101,20 @@ def _table(found: BreakEvens) -> str:
     title = text("breakeven.title", **_said(case, found))
     first = found.rows[0].swings
     matters = ", ".join(one.name for one in first[:3])
-    notes = [text("breakeven.matters", names=matters), text("breakeven.ranges", source=found.price_source)]
+    notes = [text("breakeven.matters", names=matters), text("breakeven.ranges", ranges=_ranges(found))]
+    if found.published:
+        notes.append(text("breakeven.published", ranges=found.published))
     return "\n".join([title, "", columns(rows, right=(1, 2, 3, 4, 5, 6)), "", *notes])
+
+
+def _ranges(found: BreakEvens) -> str:
+    """Each range as shares of the figure itself."""
+    parts = [
+        f"{name} {spread.low / spread.typical:.0%}-{spread.high / spread.typical:.0%}"
+        for name, spread in found.spreads.items()
+        if spread.typical
+    ]
+    return ", ".join(parts)
 
 
 def _said(case: OwnedCase, found: BreakEvens) -> dict[str, object]:

@@ -59,6 +59,8 @@ def command(amount: Money, team: str | None, first: str | None, last: str | None
         ]  # fmt: skip
         if found.credits.amount:
             lines.append(text("budget.credits", credits=found.credits))
+        if found.credits_apart:
+            lines.append(text("budget.credits_apart"))
         lines += [text("budget.other", money=money) for money in found.others]
         return "\n".join(lines)
 

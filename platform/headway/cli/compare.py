@@ -20,6 +20,10 @@ def command(run_id: str, accelerators: bool, count: int, output: str) -> None:
     if accelerators:
         _devices(run_id, count, output)
         return
+    if run_id.endswith((".yaml", ".yml")):
+        from headway.errors import UserError
+
+        raise UserError("compare.job_file", file=run_id)
     from headway.cli.session import session
     from headway.controller.comparison import compare_run
     from headway.reports.comparison import comparison_document
@@ -79,7 +83,10 @@ def _device_table(document: dict[str, Any]) -> str:
 
     from headway.units import format_amount, format_seconds
 
-    head = ["", *(text(f"compare.{name}") for name in ("kind", "time", "cost", "watts", "kwh", "cannot"))]
+    head = [
+        "",
+        *(text(f"compare.{name}") for name in ("kind", "time", "cost", "watts", "kwh", "known", "cannot")),
+    ]
     cells = [
         [
             f"{document['count']} × {row['accelerator']}",
@@ -88,6 +95,7 @@ def _device_table(document: dict[str, Any]) -> str:
             "-" if row["cost"] is None else f"{format_amount(Decimal(row['cost']))} {row['currency']}",
             f"{row['watts']:,.0f}" if row["watts"] else "-",
             "-" if row["kwh"] is None else f"{row['kwh']:.3g}",
+            "-" if row["seconds"] is None else "; ".join(filter(None, [row["efficiency"], row["price_of"]])),
             "; ".join([*row["cannot"], *row["notes"]]),
         ]
         for row in document["accelerators"]

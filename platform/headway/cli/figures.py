@@ -17,6 +17,9 @@ else:
     Kind = click.ParamType  # not generic in the oldest click that is supported
 
 
+MOST = 10**15  # of any currency: beyond it somebody mistyped
+
+
 class Figure(click.FloatRange):
     """A finite number within bounds: to click alone, `nan` is within any."""
 
@@ -46,4 +49,6 @@ class Amount(Kind):
             self.fail(str(error), param, ctx)
         if found.amount < 0:
             self.fail(text("units.negative", value=str(value)), param, ctx)
+        if found.amount > MOST:
+            self.fail(text("units.absurd", value=str(value)), param, ctx)
         return found

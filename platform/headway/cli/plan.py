@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,7 +90,7 @@ def plan_text(name: str, planned: Planned) -> str:
     else:
         lines.append(text("plan.nothing_but" if result.would_do else "plan.nothing"))
     lines.extend(_interruptions(result.chosen))
-    lines.extend(_hybrid(planned))
+    lines.extend([*_moving(planned), *_hybrid(planned), *_other_currencies(planned)])
     if losers:
         lines.extend(["", text("plan.not_chosen", count=len(losers))])
         lines.extend(
@@ -116,17 +117,58 @@ def _hybrid(planned: Planned) -> list[str]:
     if not planned.hybrids:
         return []
     found = planned.hybrids[0]
-    return [
+    alone = found.saved is not None
+    lines = [
         text(
-            "plan.hybrid",
+            "plan.hybrid" if alone else "plan.hybrid_only",
             first=found.first.key,
             second=found.second.key,
             share=f"{found.share:.0%}",
             time=format_seconds(found.seconds),
             cost=f"{format_amount(found.cost)} {found.first.currency}",
-            saved=format_amount(found.saved),
+            saved=format_amount(found.saved or Decimal(0)),
+            alone=found.alone,
         )
     ]
+    if found.unknown_egress:
+        lines.append(text("plan.hybrid_unknown", sites=", ".join(found.unknown_egress)))
+    return lines
+
+
+def _moving(planned: Planned) -> list[str]:
+    """What the chosen plan moves between sites."""
+    from headway.units import format_amount, format_bytes, format_seconds
+
+    chosen, work = planned.result.chosen, planned.work
+    found = None if chosen is None else chosen.prediction
+    if chosen is None or found is None or found.moving_cost is None:
+        return []
+    lines = [
+        text(
+            "plan.moving",
+            size=format_bytes(work.data_bytes or 0),
+            site=work.data_site,
+            time=format_seconds(found.moving_seconds),
+            cost=f"{format_amount(found.moving_cost)} {chosen.offering.currency}",
+        )
+    ]
+    if found.unknown_egress is not None:
+        lines.append(text("plan.moving_unknown", site=found.unknown_egress))
+    return lines
+
+
+def _other_currencies(planned: Planned) -> list[str]:
+    """Offerings that meet the limits at prices which the chosen one was not compared with."""
+    chosen = planned.result.chosen
+    if chosen is None:
+        return []
+    main = chosen.offering.currency
+    apart = [
+        f"{rival.offering.key} ({rival.offering.currency})"
+        for rival in planned.result.rivals
+        if rival.verdict.value in {"alternative", "dominated"} and rival.offering.currency != main
+    ]
+    return [text("plan.other_currencies", currency=main, keys=", ".join(apart))] if apart else []
 
 
 def _basis(planned: Planned) -> list[str]:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from headway.cli.render import columns, emit, output_option
 from headway.messages import text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headway.planner.types import Rival
+
+MOST_FACTOR = 1000
 
 
 @click.command("whatif", help=text("cli.whatif"))
@@ -32,7 +39,7 @@ def command(job: Path, overrides: tuple[str, ...], prices: tuple[str, ...], outp
     settings, path = Settings.load(), resolve_job(job)
     plain, changed = load_job(path), load_job(path, overrides)
     before = plan_job(settings, plain.spec, folder_of(plain.spec, path))
-    factors = dict(_factor(item, {r.offering.key for r in before.result.rivals}) for item in prices)
+    factors = _factors(prices, before.result.rivals)
     after = plan_job(settings, changed.spec, folder_of(changed.spec, path), factors)
     rows = whatif_rows(before.result, after.result)
     document = {
@@ -46,6 +53,22 @@ def command(job: Path, overrides: tuple[str, ...], prices: tuple[str, ...], outp
     emit(output, document, rows, lambda: _table(document))
 
 
+def _factors(prices: tuple[str, ...], rivals: Sequence[Rival]) -> dict[str, Decimal]:
+    """The factors by offering; refuses a second one, and one for a price that is not known."""
+    from headway.errors import UserError
+
+    by_key = {rival.offering.key: rival.offering for rival in rivals}
+    found: dict[str, Decimal] = {}
+    for item in prices:
+        key, factor = _factor(item, set(by_key))
+        if key in found:
+            raise UserError("whatif.twice", key=key)
+        if by_key[key].price_per_hour is None:
+            raise UserError("whatif.unpriced", key=key, basis=by_key[key].price_basis)
+        found[key] = factor
+    return found
+
+
 def _factor(item: str, known: set[str]) -> tuple[str, Decimal]:
     from headway.errors import UserError
     from headway.units import parse_number
@@ -54,8 +77,8 @@ def _factor(item: str, known: set[str]) -> tuple[str, Decimal]:
     if not equals or name not in known:
         raise UserError("whatif.bad_price", given=item, known=", ".join(sorted(known)))
     factor = parse_number(value)
-    if factor <= 0:
-        raise UserError("whatif.bad_factor", value=value)
+    if not 0 < factor <= MOST_FACTOR:
+        raise UserError("whatif.bad_factor", value=value, most=MOST_FACTOR)
     return name, factor
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
 from headway.controller.comparison import NO_LIMITS, compare_run
-from headway.controller.figures import figures_of
-from headway.controller.offerings import offerings_of
 from headway.controller.planning import limits_of, plan_job
-from headway.controller.pricing import market_of, sites_of
+from headway.controller.pricing import sites_of
 from headway.controller.workload import work_of
 from headway.errors import UserError
 from headway.planner.advise import HOURS, Advice, Setup, Terms, advise
 from headway.planner.predict import step_seconds
-from headway.planner.types import Efficiency, Limits, Offering, Recipe, Rival, Work
+from headway.planner.search import fitting
+from headway.planner.types import Efficiency, Limits, Offering, Prediction, Recipe, Rival, Work
 from headway.runs.store import Ledger
 from headway.settings import Settings
 from headway.spec.files import LoadedJob
@@ -42,7 +40,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Advised:
-    """The advice, and what it rests on: `assumed` names the terms that nobody stated."""
+    """The advice, and what it rests on: `assumed` names the terms that nobody stated.
+
+    Offerings priced in `other_currencies` were not weighed.
+    """
 
     name: str
     advice: Advice
@@ -51,6 +52,7 @@ class Advised:
     basis: str
     assumed: tuple[str, ...]
     data_known: bool
+    other_currencies: tuple[str, ...]
 
 
 def advise_job(settings: Settings, loaded: LoadedJob, asked: Asked, folder: Path | None) -> Advised:
@@ -69,7 +71,8 @@ def advise_job(settings: Settings, loaded: LoadedJob, asked: Asked, folder: Path
         raise UserError("advise.nothing_chosen")
     if present.prediction is None:
         raise UserError("advise.does_not_run", name=present.offering.key)
-    recipe, nodes = present.prediction.recipe, asked.nodes or present.prediction.nodes
+    limits = limits_of(spec, _names(settings))
+    recipe, nodes = _layout(planned.work, present.offering, present.prediction, asked.nodes, limits)
     works = {planned.work.profile.precision: planned.work}
     if planned.work.profile.precision == "fp32":  # the change that most often pays
         narrow = spec.model_copy(update={"needs": spec.needs.model_copy(update={"precision": ("bf16",)})})
@@ -77,7 +80,30 @@ def advise_job(settings: Settings, loaded: LoadedJob, asked: Asked, folder: Path
     setup = Setup(present.offering, nodes, recipe, planned.work.profile.precision)
     offerings = [rival.offering for rival in planned.result.rivals]
     basis = f"planned; efficiency: {present.offering.efficiency.basis}"
-    return _advised(spec.name, works, setup, offerings, limits_of(spec, _names(settings)), asked, basis)
+    return _advised(spec.name, works, setup, offerings, limits, asked, basis)
+
+
+def _layout(
+    work: Work, offering: Offering, planned: Prediction, asked: int | None, limits: Limits
+) -> tuple[Recipe, int]:
+    """The recipe and number of nodes of the present setup: as planned, or the fastest on what is asked.
+
+    Raises:
+        UserError: the pool or the job's limits do not go so far, or the job does not fit on so many.
+    """
+    if asked is None or asked == planned.nodes:
+        return planned.recipe, planned.nodes
+    devices = asked * offering.devices
+    most = limits.max_devices
+    if asked > offering.max_nodes:
+        raise UserError("advise.pool_ends", nodes=asked, name=offering.key, most=offering.max_nodes)
+    if devices < limits.min_devices or (most is not None and devices > most):
+        wanted = f"{limits.min_devices}..{'' if most is None else most}"
+        raise UserError("advise.beyond_needs", nodes=asked, devices=devices, wanted=wanted)
+    found = fitting(work, offering, asked)
+    if found is None:
+        raise UserError("advise.does_not_run", name=f"{asked} x {offering.key}")
+    return found.recipe, asked
 
 
 def _names(settings: Settings) -> list[str]:
@@ -90,21 +116,19 @@ def advise_run(settings: Settings, ledger: Ledger, run_id: str, asked: Asked) ->
     Raises:
         NotFoundError, UserError, DataError: as `compare_run`.
     """
+    for option, said in (("--at", asked.at), ("--nodes", asked.nodes)):
+        if said is not None:
+            raise UserError("advise.run_was_here", option=option)
     with ledger.read() as connection:
         found = compare_run(connection, settings, run_id)
     here = next(rival for rival in found.result.rivals if rival.offering.site == "here")
     recipe = here.prediction.recipe if here.prediction is not None else Recipe("ddp", False, 1)
     offering, basis = _measured(found.work, here, recipe, found.seconds)
     setup = Setup(offering, 1, recipe, found.work.profile.precision)
-    offerings = offerings_of(sites_of(settings), figures_of(settings), _now(), market_of(settings))
-    others = [one for one in offerings if one.site != "here"]
+    others = [rival.offering for rival in found.result.rivals if rival.offering.site != "here"]
     limits = replace(NO_LIMITS, precision=found.work.profile.precision)
     works = {found.work.profile.precision: found.work}
     return _advised(run_id, works, setup, [offering, *others], limits, asked, basis)
-
-
-def _now() -> int:
-    return time.time_ns() // 1000
 
 
 def _measured(work: Work, here: Rival, recipe: Recipe, seconds: float) -> tuple[Offering, str]:
@@ -139,7 +163,9 @@ def _advised(
     advice = advise(works, setup, offerings, limits, terms)
     if advice is None:
         raise UserError("advise.does_not_run", name=offering.key)
-    return Advised(name, advice, terms, currency, basis, assumed, asked.data_wait is not None)
+    others = sorted({one.currency for one in offerings if one.price_per_hour is not None} - {currency})
+    known = asked.data_wait is not None
+    return Advised(name, advice, terms, currency, basis, assumed, known, tuple(others))
 
 
 def _terms(asked: Asked, currency: str) -> tuple[Terms, tuple[str, ...]]:

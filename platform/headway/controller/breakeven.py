@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from headway.catalog.tables import accelerators, server_prices
 from headway.controller.pricing import market_of, sites_of
+from headway.controller.quotes import places, quote
 from headway.costing.breakeven import (
     HOURS_PER_MONTH,
     break_even_utilisation,
@@ -56,11 +58,15 @@ class Rented:
 
 @dataclass(frozen=True, slots=True)
 class BreakEven:
-    """One rented machine against the owned server."""
+    """One rented machine against the owned server.
+
+    `hours` of use after which all that owning costs over its life is less than renting; None: not within its
+    life. `purchase_hours` counts the purchase and energy alone, as vendors do.
+    """
 
     rented: Rented
     hours: Decimal | None
-    months: Decimal | None
+    purchase_hours: Decimal | None
     utilisation: Decimal | None
     owned_total: Decimal
     rented_total: Decimal
@@ -78,7 +84,7 @@ class BreakEvens:
     per_gpu_hour: Decimal
     rows: tuple[BreakEven, ...]
     spreads: Mapping[str, Spread]
-    price_source: str
+    published: str
 
 
 def break_evens(settings: Settings, case: OwnedCase) -> BreakEvens:
@@ -91,79 +97,93 @@ def break_evens(settings: Settings, case: OwnedCase) -> BreakEvens:
     rented = _rented(settings, case)
     if not rented:
         raise UserError("breakeven.nothing", accelerator=case.accelerator, currency=case.price.currency)
-    spreads, source = _spreads(case)
-    rows = [_compare(case, one, fixed, energy, spreads) for one in rented]
-    return BreakEvens(
-        case, fixed, energy, (fixed / case.use + energy) / case.gpus, tuple(rows), spreads, source
-    )
+    spreads = _spreads(case)
+
+    @cache  # the same draws for each rented machine
+    def fixed_at(price: float, life_years: float) -> float:
+        server = _server(case, Decimal(repr(price)), Decimal(repr(life_years)))
+        return float(fixed_cost_per_hour(server))
+
+    rows = [_compare(case, one, (fixed, energy), spreads, fixed_at) for one in rented]
+    each = (fixed / case.use + energy) / case.gpus
+    return BreakEvens(case, fixed, energy, each, tuple(rows), spreads, _published(case))
 
 
 def _per_hour(case: OwnedCase) -> tuple[Decimal, Decimal]:
-    server = OwnedServer(
-        case.price.amount, case.add_on, case.residual, case.cost_of_capital, case.life_years,
-        case.maintenance, case.yearly,
-    )  # fmt: skip
     energy = energy_per_hour(case.kilowatts, case.pue, case.per_kwh, case.demand_per_kilowatt_month)
-    return fixed_cost_per_hour(server), energy
+    return fixed_cost_per_hour(_server(case, case.price.amount, case.life_years)), energy
+
+
+def _server(case: OwnedCase, price: Decimal, life_years: Decimal) -> OwnedServer:
+    return OwnedServer(
+        price, case.add_on, case.residual, case.cost_of_capital, life_years, case.maintenance, case.yearly
+    )
 
 
 def _rented(settings: Settings, case: OwnedCase) -> list[Rented]:
     market, now = market_of(settings), time.time_ns() // 1000
-    found: dict[str, Rented] = {}
-    for price in (*market.table.all_in_force(now), *market.table.observed):
-        kind = market.machines.get((price.provider, price.instance))
+    found: list[Rented] = []
+    for place in places(market, now):
+        kind = market.machines.get((place.provider, place.instance))
         if kind is None or kind.accelerator != case.accelerator or not kind.accelerator_count:
             continue
-        if price.currency != case.price.currency:
+        known = quote(market, place, now)
+        if known.price is None or known.currency != case.price.currency:
             continue
-        per_hour = Decimal(price.price_text) * case.gpus / kind.accelerator_count
-        name = f"{price.provider}/{price.region}/{price.instance}/{price.capacity}"
-        basis = "list price" if price.dated else "assumed: undated observation"
-        if name not in found or per_hour < found[name].per_hour:
-            found[name] = Rented(name, per_hour, basis)
-    return sorted(found.values(), key=lambda one: (-one.per_hour, one.name))
+        name = f"{place.provider}/{place.region}/{place.instance}/{place.capacity}"
+        found.append(Rented(name, known.price * case.gpus / kind.accelerator_count, known.basis))
+    return sorted(found, key=lambda one: (-one.per_hour, one.name))
 
 
-def _spreads(case: OwnedCase) -> tuple[dict[str, Spread], str]:
-    """Ranges of the uncertain figures: the server's price as published, the others assumed."""
-    price = float(case.price.amount)
-    known = [row for row in server_prices() if row.accelerator == case.accelerator and row.low is not None]
-    low, high, source = price * 0.8, price * 1.3, "assumed: 80 % to 130 % of the price"
-    if known and case.price.currency == "USD":
-        each = [(row.low or 0.0, row.high or 0.0, row.count) for row in known]
-        scaled = [(a / n * case.gpus, b / n * case.gpus) for a, b, n in each]
-        low, high = min(price, *(a for a, _b in scaled)), max(price, *(b for _a, b in scaled))
-        source = "; ".join(row.key for row in known)
-    use = float(case.use)
+def _spreads(case: OwnedCase) -> dict[str, Spread]:
+    """Ranges of the figures that are not known for years ahead, assumed; the price is the one stated."""
+    price, per_kwh, kilowatts = float(case.price.amount), float(case.per_kwh), float(case.kilowatts)
+    use, life = float(case.use), float(case.life_years)
     return {
-        "server price": Spread(low, price, high),
+        "server price": Spread(price * 0.9, price, price * 1.1),
         "rented price": Spread(0.6, 1.0, 1.15),
-        "tariff": Spread(float(case.per_kwh) * 0.7, float(case.per_kwh), float(case.per_kwh) * 1.6),
-        "power": Spread(float(case.kilowatts) * 0.75, float(case.kilowatts), float(case.kilowatts) * 1.25),
-        "life": Spread(3.0, float(case.life_years), max(6.0, float(case.life_years))),
-        "use": Spread(max(0.05, use - 0.3), use, min(1.0, use + 0.2)),
-    }, source
+        "tariff": Spread(per_kwh * 0.7, per_kwh, per_kwh * 1.6),
+        "power": Spread(kilowatts * 0.75, kilowatts, kilowatts * 1.25),
+        "life": Spread(min(3.0, life), life, max(6.0, life)),
+        "use": Spread(max(min(0.05, use), use - 0.3), use, min(1.0, use + 0.2)),
+    }
+
+
+def _published(case: OwnedCase) -> str:
+    """What such servers cost as published, beside the price that was stated; empty where nothing is."""
+    if case.price.currency != "USD":
+        return ""
+    ranges = [
+        f"{row.low / row.count * case.gpus:,.0f}-{row.high / row.count * case.gpus:,.0f} USD ({row.key})"
+        for row in server_prices()
+        if row.accelerator == case.accelerator and row.low is not None and row.high is not None
+    ]
+    return "; ".join(ranges)
 
 
 def _compare(
-    case: OwnedCase, rented: Rented, fixed: Decimal, energy: Decimal, spreads: Mapping[str, Spread]
+    case: OwnedCase,
+    rented: Rented,
+    per_hour: tuple[Decimal, Decimal],
+    spreads: Mapping[str, Spread],
+    fixed_at: Callable[[float, float], float],
 ) -> BreakEven:
-    hours = hours_to_break_even(case.price.amount * (1 + case.add_on), energy, rented.per_hour)
+    fixed, energy = per_hour
     life_hours = case.life_years * HOURS_PER_YEAR
+    share = break_even_utilisation(fixed, energy, rented.per_hour)
+    monthly = float(case.demand_per_kilowatt_month / HOURS_PER_MONTH)
 
     def saved_share(values: Mapping[str, float]) -> float:
         """What owning saves of renting over the life, as a share: the figure that ranges are put through."""
-        capital = values["server price"] * (1 + float(case.add_on))
-        fixed_hour = float(fixed) * capital / float(case.price.amount * (1 + case.add_on))
-        fixed_hour *= float(case.life_years) / values["life"]
-        per_use = fixed_hour / values["use"] + values["power"] * float(case.pue) * values["tariff"]
+        drawn = values["power"] * float(case.pue) * (values["tariff"] + monthly)
+        per_use = fixed_at(values["server price"], values["life"]) / values["use"] + drawn
         return 1 - per_use / (float(rented.per_hour) * values["rented price"])
 
     return BreakEven(
         rented,
-        hours,
-        None if hours is None else hours / HOURS_PER_MONTH,
-        break_even_utilisation(fixed, energy, rented.per_hour),
+        None if share is None else share * life_hours,
+        hours_to_break_even(case.price.amount * (1 + case.add_on), energy, rented.per_hour),
+        share,
         (fixed + energy * case.use) * life_hours,
         rented.per_hour * case.use * life_hours,
         outcome(spreads, saved_share),
@@ -198,6 +218,8 @@ def case_of(settings: Settings, site: str | None, said: Mapping[str, Any]) -> Ow
     if given["accelerator"] not in accelerators():
         raise UserError("sites.not_accelerator", accelerator=given["accelerator"])
     price = Money.parse(given["price"])
+    if not price.amount:
+        raise UserError("breakeven.no_price")
 
     def amount(name: str) -> Decimal:
         if name not in given:

@@ -12,18 +12,22 @@ from sqlalchemy import Connection
 from headway.controller.figures import figures_of
 from headway.controller.pricing import book_of
 from headway.controller.receipts import open_lines
-from headway.costing.layers import apply_credits
+from headway.costing.layers import draw_credits
 from headway.errors import UserError
 from headway.runs import bills, queries
 from headway.settings import Settings
-from headway.units import Money
+from headway.units import NANO, Money
 
 MICROSECONDS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """Spent of an amount between two days (ISO, the last not included)."""
+    """Spent of an amount between two days (ISO, the last not included).
+
+    `credits` are what the price book's credits paid of it: they belong to the whole account, so that of one
+    team's spend none is counted (`credits_apart`).
+    """
 
     amount: Money
     spent: Money
@@ -32,10 +36,20 @@ class Spend:
     elapsed_share: float
     projected: Money
     credits: Money
+    credits_apart: bool
     runs: int
     first: str
     last: str
     others: tuple[Money, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Charge:
+    run_id: str
+    team: str | None
+    at: int
+    amount: Decimal
+    currency: str
 
 
 def spend(
@@ -49,37 +63,50 @@ def spend(
     Without days it is the present month. A line counts by when it began.
 
     Raises:
-        UserError: a day is none, or the time is empty.
+        UserError: a day is none, the time is empty, or the amount is nothing.
     """
     amount, team, first_day, last_day = asked
+    if not amount.amount:
+        raise UserError("budget.nothing")
     start, stop = _window(first_day, last_day, now)
-    figures = figures_of(settings)
-    sums: dict[str, int] = defaultdict(int)
-    counted: set[str] = set()
-    for run in queries.list_runs(connection, states=(), limit=None):
-        if team is not None and run.team_id != team:
-            continue
-        for line in (*bills.lines_of(connection, run.id), *open_lines(connection, run.id, figures)):
-            if start <= line.start < stop:
-                sums[line.currency] += line.amount_nano
-                counted.add(run.id)
-    spent = Money.from_nano(sums.pop(amount.currency, 0), amount.currency)
-    after, paid = apply_credits(spent.amount, amount.currency, book_of(settings).credits, now)
+    every = _charges(connection, settings)
+    inside = [one for one in every if start <= one.at < stop and team in {None, one.team}]
+    mine = [one for one in every if one.currency == amount.currency]
+    given = () if team is not None else book_of(settings).credits
+    drawn = draw_credits([(one.at, one.amount) for one in mine], amount.currency, given, now)
+    paid = sum(
+        (part for one, part in zip(mine, drawn.paid, strict=True) if start <= one.at < stop), Decimal(0)
+    )
+    sums: dict[str, Decimal] = defaultdict(Decimal)
+    for one in inside:
+        sums[one.currency] += one.amount
+    gross = sums.pop(amount.currency, Decimal(0))
     elapsed = min(1.0, max(0.0, (now - start) / (stop - start)))
-    projected = after if elapsed in {0.0, 1.0} else after / Decimal(repr(elapsed))
+    whole = gross if elapsed in {0.0, 1.0} else gross / Decimal(repr(elapsed))
     return Spend(
         amount=amount,
-        spent=Money(after, amount.currency),
-        left=Money(amount.amount - after, amount.currency),
-        share=float(after / amount.amount) if amount.amount else 0.0,
+        spent=Money(gross - paid, amount.currency),
+        left=Money(amount.amount - (gross - paid), amount.currency),
+        share=float((gross - paid) / amount.amount),
         elapsed_share=elapsed,
-        projected=Money(projected, amount.currency),
+        # What credits have left pays what is to come, before the budget does.
+        projected=Money(whole - paid - min(drawn.left, whole - gross), amount.currency),
         credits=Money(paid, amount.currency),
-        runs=len(counted),
+        credits_apart=team is not None and bool(book_of(settings).credits),
+        runs=len({one.run_id for one in inside}),
         first=_iso(start),
         last=_iso(stop),
-        others=tuple(Money.from_nano(nano, code) for code, nano in sorted(sums.items()) if nano),
+        others=tuple(Money(total, code) for code, total in sorted(sums.items()) if total),
     )
+
+
+def _charges(connection: Connection, settings: Settings) -> list[_Charge]:
+    figures = figures_of(settings)
+    return [
+        _Charge(run.id, run.team_id, line.start, Decimal(line.amount_nano) / NANO, line.currency)
+        for run in queries.list_runs(connection, states=(), limit=None)
+        for line in (*bills.lines_of(connection, run.id), *open_lines(connection, run.id, figures))
+    ]
 
 
 def _window(first: str | None, last: str | None, now: int) -> tuple[int, int]:

@@ -15,15 +15,20 @@ from headway.controller.efficiencies import with_efficiencies
 from headway.controller.offerings import device_offering
 from headway.controller.planning import check_length, precision_of
 from headway.controller.pricing import Market, market_of
+from headway.controller.quotes import Quote, places, quote
 from headway.controller.workload import work_of
+from headway.messages import text
 from headway.planner.search import plan
-from headway.planner.types import Verdict
+from headway.planner.types import Rival, Verdict
 from headway.reports.catalogue import lacks
 from headway.reports.plan import why
 from headway.settings import Settings
 from headway.spec.job import JobSpec
 
 # What our memory techniques and the stock training script were tried on.
+_CURRENCY = "USD"
+_NONE = Quote(None, _CURRENCY, "no on-demand price is known", "")
+_INFERENCE_ONLY = "inference only"  # as the catalogue notes of a device
 _OTHER_STACK = {"TPU": "needs PyTorch/XLA or JAX", "NPU": "needs its vendor's stack", "FPGA": "no training"}
 
 
@@ -41,12 +46,12 @@ def device_rows(settings: Settings, spec: JobSpec, count: int, folder: Path | No
     cheapest = _cheapest(market, now)
     rows: list[dict[str, Any]] = []
     for device in accelerators().values():
-        price, where = cheapest.get(device.key, (None, ""))
-        plain = device_offering(device, count, price)
+        known, where = cheapest.get(device.key, (_NONE, ""))
+        plain = device_offering(device, count, known)
         (offering,) = with_efficiencies([plain], work)
         (rival,) = plan(work, [offering], limits).rivals
-        found = rival.prediction
-        unfit = rival.verdict in {Verdict.TOO_SMALL, Verdict.UNSUITED}
+        cannot = _cannot(device, rival)
+        found = None if cannot else rival.prediction
         rows.append(
             {
                 "accelerator": device.key,
@@ -54,16 +59,23 @@ def device_rows(settings: Settings, spec: JobSpec, count: int, folder: Path | No
                 "year": device.year,
                 "seconds": None if found is None else round(found.seconds.expected, 1),
                 "cost": None if found is None or found.cost is None else f"{found.cost:.6f}",
-                "currency": "USD",
+                "currency": known.currency,
                 "price_of": where,
+                "price_basis": known.basis if where else "",
                 "watts": None if device.tdp_watts is None else device.tdp_watts * count,
                 "kwh": None if found is None or device.tdp_watts is None else round(found.kwh, 6),
                 "efficiency": offering.efficiency.basis,
-                "cannot": [why(rival)] if unfit else [],
+                "cannot": cannot,
                 "notes": _notes(device),
             }
         )
     return sorted(rows, key=lambda row: (row["seconds"] is None, row["seconds"] or 0.0, row["accelerator"]))
+
+
+def _cannot(device: Accelerator, rival: Rival) -> list[str]:
+    if _INFERENCE_ONLY in device.note:
+        return [text("compare.inference_only")]
+    return [why(rival)] if rival.verdict in {Verdict.TOO_SMALL, Verdict.UNSUITED} else []
 
 
 def _notes(device: Accelerator) -> list[str]:
@@ -71,16 +83,23 @@ def _notes(device: Accelerator) -> list[str]:
     return [*([] if other is None else [other]), *lacks(device)]
 
 
-def _cheapest(market: Market, now: int) -> dict[str, tuple[Decimal, str]]:
-    """The least on-demand price of one device for an hour, and the instance that has it, by its key."""
-    best: dict[str, tuple[Decimal, str]] = {}
-    for price in market.table.all_in_force(now):
-        kind = market.machines.get((price.provider, price.instance))
-        if kind is None or price.currency != "USD" or price.capacity != "on-demand":
+def _cheapest(market: Market, now: int) -> dict[str, tuple[Quote, str]]:
+    """The least on-demand price of one device for an hour in USD, and its instance, by the device's key."""
+    best: dict[str, tuple[Quote, str]] = {}
+    for place in places(market, now):
+        kind = market.machines.get((place.provider, place.instance))
+        if kind is None or place.capacity != "on-demand":
             continue
         if kind.accelerator is None or kind.accelerator_count < 1:
             continue
-        each = Decimal(price.price_text) / kind.accelerator_count
-        found = (each, f"{price.provider} {price.region} {price.instance}")
-        best[kind.accelerator] = min(best.get(kind.accelerator, found), found)
+        known = quote(market, place, now)
+        if known.price is None or known.currency != _CURRENCY:
+            continue
+        each = replace(known, price=known.price / kind.accelerator_count)
+        found = (each, f"{place.provider} {place.region} {place.instance}")
+        best[kind.accelerator] = min(best.get(kind.accelerator, found), found, key=_price_then_name)
     return best
+
+
+def _price_then_name(found: tuple[Quote, str]) -> tuple[Decimal, str]:
+    return found[0].price or Decimal(0), found[1]

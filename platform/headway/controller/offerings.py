@@ -7,7 +7,7 @@ prices are undated observations and say that they are assumed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from decimal import Decimal
 from statistics import median, quantiles
 
@@ -17,18 +17,18 @@ from headway.catalog.tables import accelerators, grid_factors, published_efficie
 from headway.catalog.types import SITE_ID, Accelerator, HereFigures, InstanceType
 from headway.controller.cores import machine_cores
 from headway.controller.pricing import Market, packaged_market
+from headway.controller.quotes import Place, Quote, places, quote
 from headway.costing.here import core_hour_price
-from headway.costing.layers import apply_layers
 from headway.costing.market import service_tiers
 from headway.costing.owned import OwnedServer, cost_per_delivered_hour, fixed_cost_per_hour
 from headway.costing.tiers import Tier
 from headway.errors import DataError, UserError
 from headway.planner.efficiency import corrected
-from headway.planner.search import CONTRACTS
-from headway.planner.types import Efficiency, Offering
+from headway.planner.types import Efficiency, Egress, Offering
 from headway.spec.files import LoadedSites
 from headway.spec.sites import AwsPool, AwsSite, OwnedSite
 from headway.spec.tariff import stretches
+from headway.units import Money
 
 ENOUGH_ROWS = 5
 # Whole-node draw over the sum of board limits: 7.75 kW of 8 x 700 W (HGX H100, typical training).
@@ -36,7 +36,7 @@ NODE_OVER_BOARDS = 1.38
 SPOT_INTERRUPTIONS_PER_HOUR = 1 / 24
 CLOUD_START_SECONDS = 300.0
 OWNED_START_SECONDS = 60.0
-IMPORTED_NODES = 8
+IMPORTED, IMPORTED_NODES = "import:", 8
 EXPECTED_USE = Decimal("0.7")
 _CPU_KEY = "cpu-core-generic"
 _ASSUMED_GPU = Efficiency(0.35, 0.20, 0.50, "assumed: no published row for this device")
@@ -75,16 +75,26 @@ def offerings_of(
     return [*found, *_imported(known, now), _here(figures, own)]
 
 
-def egress_of(site: AwsSite | OwnedSite) -> tuple[Tier, ...] | None:
+def egress_of(site: AwsSite | OwnedSite) -> Egress | None:
     """What a GB that leaves a site costs: as stated, else AWS's list; None is unknown."""
     if site.egress_price is not None:
-        return (Tier(Decimal(0), None, site.egress_price.amount),)
+        return stated_egress(site.egress_price)
     if isinstance(site, OwnedSite):
         return None
     try:
-        return tuple(service_tiers(service_prices(), "data-transfer", "out to internet", site.region))
+        tiers = service_tiers(service_prices(), "data-transfer", "out to internet", site.region)
     except DataError:
         return None
+    return Egress(tuple(tiers), _currency_of(site.region))
+
+
+def stated_egress(price: Money) -> Egress:
+    """One price for every GB."""
+    return Egress((Tier(Decimal(0), None, price.amount),), price.currency)
+
+
+def _currency_of(region: str) -> str:
+    return next(price.currency for price in service_prices() if price.region == region)
 
 
 def _links(device: Accelerator, *, efa: bool, network: bool) -> tuple[str, ...]:
@@ -98,60 +108,18 @@ def _grams(region: str) -> float | None:
     return float(factors[0].grams_per_kwh) if factors else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Quote:
-    """A price per node-hour after the price book, how it is known, and where it stands."""
-
-    price: Decimal | None
-    currency: str
-    basis: str
-    source: str
-
-
-def _quote(site: AwsSite, pool: AwsPool, now: int, market: Market) -> _Quote:
-    """The price in force and its basis; where there is none, why."""
-    table = market.table
-    rows = table.in_force(site.region, pool.instance, pool.capacity, now)
-    observed = [] if rows else table.observations(site.region, pool.instance, pool.capacity)
-    row = rows[0] if rows else (observed[(len(observed) - 1) // 2] if observed else None)
-    basis = f"no {pool.capacity} price in the snapshot; headway prices refresh fetches it"
-    if pool.capacity in CONTRACTS:
-        basis = f"no {pool.capacity} rate is known; your own price book states it, or headway prices refresh"
-    if row is not None and observed:
-        basis = "assumed: undated spot observation, middle of zones"
-    elif row is not None:
-        where = f" in {row.zone}" if row.zone else ""
-        offered = " on offer" if pool.capacity in CONTRACTS else ""
-        basis = f"{'list price' if pool.capacity == 'on-demand' else pool.capacity}{offered}{where}"
-        basis += f", {row.terms}" if row.terms else ""
-    priced = apply_layers(
-        None if row is None else Decimal(row.price_text),
-        "USD" if row is None else row.currency,
-        market.book.layers,
-        instance=pool.instance,
-        region=site.region,
-        capacity=pool.capacity,
-        at=now,
-    )
-    if priced.steps:
-        basis = "; ".join([basis, *priced.steps]) if row is not None else "; ".join(priced.steps)
-    price = priced.price
-    if price is not None and pool.discount:
-        price = price * (1 - Decimal(repr(pool.discount)))
-        basis += f"; discount of the pool: {pool.discount:.1%}"
-    source = "" if row is None else f"{row.source}; snapshot {table.sha256[:12]}"
-    if priced.steps and market.book.path is not None:
-        source = "; ".join(part for part in (source, f"price book {market.book.path.name}") if part)
-    return _Quote(price, priced.currency, basis, source)
-
-
 def _aws(site: AwsSite, pool: AwsPool, now: int, market: Market) -> Offering:
     kind = market.machines.get(("aws", pool.instance))
     if kind is None:
         raise UserError("sites.no_instance", instance=pool.instance, site=site.name)
+    found = quote(market, Place("aws", site.region, pool.instance, pool.capacity), now)
+    if found.price is not None and pool.discount:
+        share = Decimal(repr(pool.discount))
+        basis = f"{found.basis}; discount of the pool: {pool.discount:.1%}"
+        found = replace(found, price=found.price * (1 - share), basis=basis)
     return _rented(
         kind,
-        _quote(site, pool, now, market),
+        found,
         key=f"{site.name}/{pool.name}",
         site=site.name,
         region=site.region,
@@ -163,25 +131,26 @@ def _aws(site: AwsSite, pool: AwsPool, now: int, market: Market) -> Offering:
 
 def _imported(market: Market, now: int) -> Iterator[Offering]:
     """What was imported of other clouds: comparison only, nothing is launched there."""
-    for price in market.table.all_in_force(now):
-        kind = market.machines.get((price.provider, price.instance))
-        if price.provider == "aws" or kind is None:
+    for place in places(market, now):
+        kind = market.machines.get((place.provider, place.instance))
+        if place.provider == "aws" or kind is None:
             continue
-        source = f"{price.source}; snapshot {market.table.sha256[:12]}"
+        site = f"{IMPORTED}{place.provider}"  # no site of the user's can have such a name
+        spoken = "" if place.capacity == "on-demand" else f"/{place.capacity}"
         yield _rented(
             kind,
-            _Quote(Decimal(price.price_text), price.currency, "imported list price", source),
-            key=f"{price.provider}/{price.instance}",
-            site=price.provider,
-            region=price.region,
-            capacity=price.capacity,
+            quote(market, place, now),
+            key=f"{site}/{place.region}/{place.instance}{spoken}",
+            site=site,
+            region=place.region,
+            capacity=place.capacity,
             max_nodes=IMPORTED_NODES,
         )
 
 
 def _rented(
     kind: InstanceType,
-    quote: _Quote,
+    quote: Quote,
     *,
     key: str,
     site: str,
@@ -228,7 +197,7 @@ def _rented(
     )
 
 
-def device_offering(device: Accelerator, count: int, price_per_device: Decimal | None) -> Offering:
+def device_offering(device: Accelerator, count: int, per_device: Quote) -> Offering:
     """So many of one device as if they stood in one machine: for comparing devices, not for renting."""
     kind = InstanceType(
         name=device.name,
@@ -242,9 +211,16 @@ def device_offering(device: Accelerator, count: int, price_per_device: Decimal |
         source=device.source,
         quirk="",
     )
-    price = None if price_per_device is None else price_per_device * count
-    quote = _Quote(price, "USD", "cheapest on-demand instance, by device", "")
-    return _rented(kind, quote, key=device.key, site="any", region="", capacity="on-demand", max_nodes=1)
+    price = None if per_device.price is None else per_device.price * count
+    return _rented(
+        kind,
+        replace(per_device, price=price),
+        key=device.key,
+        site="any",
+        region="",
+        capacity="on-demand",
+        max_nodes=1,
+    )
 
 
 def _seconds(value: Decimal | None) -> float | None:

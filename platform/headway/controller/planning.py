@@ -7,24 +7,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from headway.catalog.types import SITE_ID
 from headway.controller.efficiencies import with_efficiencies
 from headway.controller.figures import figures_of
-from headway.controller.offerings import egress_of, offerings_of
+from headway.controller.offerings import egress_of, offerings_of, stated_egress
 from headway.controller.own_runs import own_shares
 from headway.controller.pricing import market_of, sites_of
 from headway.controller.workload import work_of
 from headway.errors import UserError
 from headway.planner.hybrid import Hybrid, hybrids
-from headway.planner.predict import leaving_cost
 from headway.planner.search import plan
-from headway.planner.types import Limits, Offering, PlanResult, Work
+from headway.planner.types import Egress, Limits, Offering, PlanResult, Work
 from headway.profile.configs import lengths_of
 from headway.settings import Settings
 from headway.spec.job import JobSpec
-from headway.spec.sites import Site
+from headway.spec.sites import SitesSpec
 
 SECONDS_PER_DAY = 86400
 
@@ -60,11 +60,12 @@ def plan_job(
     """
     check_length(spec)
     loaded = sites_of(settings)
-    work = with_data(work_of(spec, settings, folder), spec, loaded.spec.sites)
+    work = with_data(work_of(spec, settings, folder), spec, loaded.spec)
     now = time.time_ns() // 1000
     limits = limits_of(spec, [site.name for site in loaded.spec.sites])
     market = market_of(settings)
     found = offerings_of(loaded, figures_of(settings), now, market, own_shares(settings))
+    _check_regions(limits, found)
     offerings = with_efficiencies([_repriced(one, (factors or {}).get(one.key)) for one in found], work)
     result = plan(work, offerings, limits, spec.goal)
     as_of = datetime.fromtimestamp(market.table.as_of / 1_000_000, UTC)
@@ -87,7 +88,19 @@ def _repriced(offering: Offering, factor: Decimal | None) -> Offering:
     return replace(offering, price_per_hour=offering.price_per_hour * factor, price_basis=basis)
 
 
-def with_data(work: Work, spec: JobSpec, sites: Sequence[Site]) -> Work:
+def _check_regions(limits: Limits, offerings: Sequence[Offering]) -> None:
+    """Refuse a pattern of regions that no machine is in: it is a slip of the pen, not a limit.
+
+    Raises:
+        UserError: with the regions that there are.
+    """
+    regions = sorted({one.region for one in offerings if one.region})
+    for pattern in limits.regions:
+        if not any(fnmatchcase(region, pattern) for region in regions):
+            raise UserError("plan.no_region", pattern=pattern, known=", ".join(regions) or "-")
+
+
+def with_data(work: Work, spec: JobSpec, sites: SitesSpec) -> Work:
     """The work with its data: where they lie, and what it costs to bring them elsewhere.
 
     Raises:
@@ -96,20 +109,17 @@ def with_data(work: Work, spec: JobSpec, sites: Sequence[Site]) -> Work:
     data = spec.data
     if data is None or data.site is None:
         return work
-    home = next((site for site in sites if site.name == data.site), None)
+    home = next((site for site in sites.sites if site.name == data.site), None)
     if home is None and data.site != SITE_ID:
-        known = ", ".join([SITE_ID, *(site.name for site in sites)])
+        known = ", ".join([SITE_ID, *(site.name for site in sites.sites)])
         raise UserError("plan.no_data_site", site=data.site, known=known)
-    leaving = None if home is None else egress_of(home)
-    cost = None
-    if data.size is not None and leaving is not None:
-        cost = leaving_cost(data.size, leaving)
-    return replace(
-        work,
-        data_bytes=data.size or 0,
-        data_site=data.site,
-        data_cost=cost,
-    )
+    egress = _egress_here(sites) if home is None else egress_of(home)
+    return replace(work, data_bytes=data.size, data_site=data.site, data_egress=egress)
+
+
+def _egress_here(sites: SitesSpec) -> Egress | None:
+    price = None if sites.here is None else sites.here.egress_price
+    return None if price is None else stated_egress(price)
 
 
 def check_length(spec: JobSpec) -> None:
@@ -161,4 +171,5 @@ def limits_of(spec: JobSpec, sites: list[str]) -> Limits:
         regions=spec.limits.regions,
         interconnect=spec.needs.interconnect,
         latency_seconds=None if latency is None else float(latency),
+        data_site=None if spec.data is None else spec.data.site,
     )

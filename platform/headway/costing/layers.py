@@ -8,7 +8,6 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 
 from headway.costing.commitments import effective_rate
-from headway.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +37,10 @@ class PrivateRate:
     currency: str
     start: int | None
     stop: int | None
+
+    def holds_at(self, at: int) -> bool:
+        """Whether it is in force at a time."""
+        return _holds(self.start, self.stop, at)
 
     @property
     def rate(self) -> Decimal:
@@ -86,8 +89,7 @@ def apply_layers(
 ) -> Priced:
     """The price of a node-hour after the layers that speak of it, in their order.
 
-    Raises:
-        DataError: a private rate is in another currency than the list price that it replaces.
+    A private rate replaces the list price with its currency too: it is what is really paid.
     """
     price, steps = listed, []
     for layer in layers:
@@ -96,10 +98,6 @@ def apply_layers(
         if isinstance(layer, PrivateRate):
             if (layer.instance, layer.region, layer.capacity) != (instance, region, capacity):
                 continue
-            if price is not None and layer.currency != currency:
-                raise DataError(
-                    "costing.layer_currency", name=layer.name, given=layer.currency, wanted=currency
-                )
             price, currency = layer.rate, layer.currency
             steps.append(f"{layer.name}: {price:f} {currency}")
         elif price is not None and _speaks(layer, instance, region, capacity):
@@ -116,10 +114,29 @@ def _speaks(layer: DiscountLayer, instance: str, region: str, capacity: str) -> 
     )
 
 
-def apply_credits(total: Decimal, currency: str, given: Sequence[Credit], at: int) -> tuple[Decimal, Decimal]:
-    """What is left to pay of a total, and what credits paid; never below zero."""
-    left = total
-    for credit in given:
-        if credit.currency == currency and _holds(credit.start, credit.stop, at):
-            left -= min(left, credit.amount)
-    return left, total - left
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What credits paid of each charge, in the order of the charges, and what is left of those that hold."""
+
+    paid: tuple[Decimal, ...]
+    left: Decimal
+
+
+def draw_credits(
+    charges: Sequence[tuple[int, Decimal]], currency: str, given: Sequence[Credit], at: int
+) -> Drawn:
+    """Let credits pay charges (UTC µs, amount) from the earliest on; none is spent twice.
+
+    `left` is what the credits that hold at `at` have left by then, all charges given being earlier.
+    """
+    pots = [(credit, [credit.amount]) for credit in given if credit.currency == currency]
+    paid = [Decimal(0)] * len(charges)
+    for place in sorted(range(len(charges)), key=lambda one: charges[one][0]):
+        moment, owed = charges[place]
+        for credit, pot in pots:
+            if _holds(credit.start, credit.stop, moment):
+                part = min(pot[0], owed - paid[place])
+                pot[0] -= part
+                paid[place] += part
+    left = sum((pot[0] for credit, pot in pots if _holds(credit.start, credit.stop, at)), Decimal(0))
+    return Drawn(tuple(paid), left)

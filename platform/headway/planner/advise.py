@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, localcontext
 
+from headway.planner.moving import other_currency, unpriced
 from headway.planner.predict import memory_bytes, predict, step_parts, step_seconds
 from headway.planner.search import HEADROOM, allowed, node_counts, recipes
 from headway.planner.types import Limits, Offering, Prediction, Recipe, Work
@@ -143,7 +144,9 @@ def priced(works: Mapping[str, Work], setup: Setup, now: Setup, terms: Terms) ->
     """A candidate's figures; None where its offering has no price or its model does not fit."""
     work, offering = works[setup.precision], setup.offering
     devices = setup.nodes * offering.devices
-    if offering.price_per_hour is None or work.global_batch < devices:
+    if offering.price_per_hour is None or work.global_batch < setup.recipe.micro_batch * devices:
+        return None
+    if unpriced(work, offering) is not None or other_currency(work, offering) is not None:
         return None
     if memory_bytes(work, setup.recipe, devices, offering.devices) > HEADROOM * offering.memory_bytes:
         return None
@@ -161,11 +164,11 @@ def priced(works: Mapping[str, Work], setup: Setup, now: Setup, terms: Terms) ->
 def _stretched(plain: Prediction, offering: Offering, longer: float) -> tuple[float, Decimal, float]:
     """Time, money and energy of a run whose steps wait; what moves costs the same."""
     start = offering.start_seconds
-    seconds = start + (plain.seconds.expected - start) * longer
+    busy = plain.seconds.expected - plain.moving_seconds
+    seconds = start + (busy - start) * longer
     moving = plain.moving_cost or Decimal(0)
-    ratio = Decimal(repr(seconds / plain.seconds.expected))
-    cost = ((plain.cost or Decimal(0)) - moving) * ratio + moving
-    return seconds, cost, plain.kwh * seconds / plain.seconds.expected
+    cost = ((plain.cost or Decimal(0)) - moving) * Decimal(repr(seconds / busy)) + moving
+    return seconds + plain.moving_seconds, cost, plain.kwh * seconds / busy
 
 
 def changed(setup: Setup, now: Setup) -> tuple[str, ...]:
@@ -251,9 +254,16 @@ def _worth_telling(options: Sequence[Option]) -> list[Option]:
 def _key(option: Option) -> tuple[object, ...]:
     recipe = option.setup.recipe
     return (
-        round(option.total, 6), len(option.changes), option.hours, option.seconds, option.setup.offering.key,
+        _rounded(option.total), len(option.changes), option.hours, option.seconds, option.setup.offering.key,
         option.setup.nodes, recipe.sharding, recipe.recompute, recipe.lean, -recipe.micro_batch,
     )  # fmt: skip
+
+
+def _rounded(amount: Decimal) -> Decimal:
+    """Amounts that differ by less are a tie; of any size."""
+    with localcontext() as context:
+        context.prec = 100
+        return round(amount, 6)
 
 
 def _within(option: Option, limits: Limits) -> bool:

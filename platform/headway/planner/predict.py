@@ -12,10 +12,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from decimal import Decimal
 
-from headway.costing.tiers import Tier, tiered
+from headway.planner.moving import legs, moved
 from headway.planner.types import Offering, Prediction, Range, Recipe, Work
 from headway.profile.types import ModelProfile
 
@@ -25,8 +24,6 @@ BUCKET_BYTES = 2 * 25 * 2**20
 BACKWARD_SHARE = 2 / 3
 CHECKPOINT_SECONDS = 60.0
 JOULES_PER_KWH = 3_600_000
-BYTES_PER_GB = 10**9
-
 
 # Lean layers repeat elementwise work in the backward pass: 4 % of a step measured on a processor; assumed.
 LEAN_TIME = 1.04
@@ -119,46 +116,32 @@ def predict(work: Work, recipe: Recipe, offering: Offering, nodes: int) -> Predi
         return offering.start_seconds + training * (1 + overhead)
 
     efficiency = offering.efficiency
-    seconds = Range(
-        run_seconds(efficiency.expected), run_seconds(efficiency.high), run_seconds(efficiency.low)
-    )
-    kwh = nodes * offering.node_watts * seconds.expected * offering.pue / JOULES_PER_KWH
-    moving = moving_cost(work, offering)
+    busy = Range(run_seconds(efficiency.expected), run_seconds(efficiency.high), run_seconds(efficiency.low))
+    kwh = nodes * offering.node_watts * busy.expected * offering.pue / JOULES_PER_KWH
+    ways = legs(work, offering)
+    moving, moving_seconds = moved(ways), sum((leg.seconds for leg in ways), 0.0)
 
     def cost(duration: float) -> Decimal | None:
         if offering.price_per_hour is None:
             return None
-        return _cost(offering, nodes, duration) + (moving or 0)
+        return _cost(offering, nodes, duration) + moving.cost
 
     return Prediction(
         nodes=nodes,
         recipe=recipe,
         memory_bytes=memory_bytes(work, recipe, nodes * offering.devices, offering.devices),
-        seconds=seconds,
-        cost=cost(seconds.expected),
-        cost_low=cost(seconds.low),
-        cost_high=cost(seconds.high),
+        seconds=Range(busy.expected + moving_seconds, busy.low + moving_seconds, busy.high + moving_seconds),
+        cost=cost(busy.expected),
+        cost_low=cost(busy.low),
+        cost_high=cost(busy.high),
         kwh=kwh,
         grams_co2e=None if offering.grams_per_kwh is None else kwh * offering.grams_per_kwh,
-        interruptions=rate * seconds.expected,
+        interruptions=rate * busy.expected,
         checkpoint_every_seconds=every,
-        moving_cost=moving,
+        moving_cost=moving.cost if ways else None,
+        moving_seconds=moving_seconds,
+        unknown_egress=moving.unknown[0] if moving.unknown else None,
     )
-
-
-def moving_cost(work: Work, offering: Offering) -> Decimal | None:
-    """Bringing the data to the site and the trained weights back to them; None where nothing moves.
-
-    Unknown prices of leaving a site are left out: `data_cost` None says so for the way in.
-    """
-    if work.data_site is None or work.data_site == offering.site or work.data_cost is None:
-        return None
-    return work.data_cost + leaving_cost(work.profile.weight_bytes, offering.egress or ())
-
-
-def leaving_cost(moved_bytes: int, egress: Sequence[Tier]) -> Decimal:
-    """What bytes cost that leave a site; nothing where no price is stated."""
-    return tiered(Decimal(moved_bytes) / BYTES_PER_GB, egress).amount if egress else Decimal(0)
 
 
 def _cost(offering: Offering, nodes: int, seconds: float) -> Decimal:

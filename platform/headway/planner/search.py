@@ -12,6 +12,7 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 from itertools import chain, product
 
+from headway.planner.moving import other_currency, unpriced
 from headway.planner.predict import memory_bytes, predict, step_seconds
 from headway.planner.turning import turning_point
 from headway.planner.types import Limits, Offering, PlanResult, Prediction, Recipe, Rival, Verdict, Work
@@ -59,7 +60,7 @@ def recipes(work: Work, devices: int, nodes: int = 1) -> Iterator[Recipe]:
                 yield Recipe(sharding, recompute, size, lean)
 
 
-def _fitting(work: Work, offering: Offering, nodes: int) -> Prediction | None:
+def fitting(work: Work, offering: Offering, nodes: int) -> Prediction | None:
     """The fastest recipe that fits; at equal speed the simpler sharding, then the larger micro-batch."""
     devices = nodes * offering.devices
     if work.global_batch < devices:
@@ -91,12 +92,20 @@ def _judge(work: Work, offering: Offering, limits: Limits) -> Rival:
     counts = node_counts(offering, limits)
     if not counts:
         return Rival(offering, Verdict.UNSUITED, None, *_wrong_size(offering, limits))
-    found = [prediction for nodes in counts if (prediction := _fitting(work, offering, nodes)) is not None]
+    found = [prediction for nodes in counts if (prediction := fitting(work, offering, nodes)) is not None]
     if not found:
         return _too_small(work, offering, counts)
     if offering.price_per_hour is None:
         return Rival(offering, Verdict.UNPRICED, _quickest(found), *_unpriced(offering))
-    return _within_limits(offering, found, limits)
+    return _cannot_move(work, offering) or _within_limits(offering, found, limits)
+
+
+def _cannot_move(work: Work, offering: Offering) -> Rival | None:
+    if (unknown := unpriced(work, offering)) is not None:
+        return Rival(offering, Verdict.UNPRICED, None, *unknown)
+    if (mixed := other_currency(work, offering)) is not None:
+        return Rival(offering, Verdict.UNSUITED, None, *mixed)
+    return None
 
 
 def _within_limits(offering: Offering, found: Sequence[Prediction], limits: Limits) -> Rival:
@@ -134,10 +143,11 @@ def _forbidden(offering: Offering, limits: Limits) -> tuple[str, dict[str, objec
         return "plan.too_sensitive", {"site": offering.site, "sensitivity": limits.sensitivity}
     region = offering.region or ""
     if limits.regions and not any(fnmatchcase(region, pattern) for pattern in limits.regions):
-        return "plan.region_not_allowed", {"region": region or "-", "allowed": ", ".join(limits.regions)}
+        values: dict[str, object] = {"region": region, "allowed": ", ".join(limits.regions)}
+        return ("plan.region_not_allowed" if region else "plan.region_unknown"), values
     if limits.interconnect != "any" and limits.interconnect not in offering.interconnects:
         return "plan.no_interconnect", {"interconnect": limits.interconnect, "instance": offering.instance}
-    if limits.latency_seconds is not None:
+    if limits.latency_seconds is not None and offering.site != limits.data_site:
         latency = offering.latency_seconds
         if latency is None:
             return "plan.latency_unknown", {"site": offering.site}

@@ -30,6 +30,14 @@ class Efficiency:
 
 
 @dataclass(frozen=True, slots=True)
+class Egress:
+    """What a GB costs that leaves a site, by tiers of a month."""
+
+    tiers: tuple[Tier, ...]
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
 class Offering:
     """A machine type at a site in a capacity, at a price at a time.
 
@@ -37,7 +45,7 @@ class Offering:
     all-in otherwise; None is unpriced, and `price_basis` then says what would price it.
     `interruptions_per_hour` is per node. A `processor` has no accelerators: its devices are cores.
     `latency_seconds` is that to the data; `interconnects` are the links between devices that it has; `egress`
-    are the prices of a GB that leaves the site, by tiers; None is unknown.
+    is what leaves the site at a price; None is unknown.
     """
 
     key: str
@@ -69,7 +77,7 @@ class Offering:
     processor: bool = False
     latency_seconds: float | None = None
     interconnects: tuple[str, ...] = ()
-    egress: tuple[Tier, ...] | None = None
+    egress: Egress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +85,25 @@ class Work:
     """How much is trained: samples of `seq_len` tokens in global batches.
 
     `lean` is the profile with all exact layer techniques, where the job allows them. `data_site` is where
-    `data_bytes` lie, and `data_cost` what it costs to bring them to any other site (None: not known).
+    `data_bytes` lie (None: how many is not known), and `data_egress` what it costs to take them from there
+    (None: not known).
     """
 
     profile: ModelProfile
     samples: int
     global_batch: int
     lean: ModelProfile | None = None
-    data_bytes: int = 0
+    data_bytes: int | None = None
     data_site: str | None = None
-    data_cost: Decimal | None = None
+    data_egress: Egress | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a plan must not exceed; None is no limit. `processors_only` leaves accelerators out.
 
-    `regions` are patterns such as `eu-*`, of which one must fit; `interconnect` `any` is no limit.
+    `regions` are patterns such as `eu-*`, of which one must fit; `interconnect` `any` is no limit. A machine
+    at `data_site` is at the data, whatever latency its site states.
     """
 
     min_devices: int
@@ -108,6 +118,7 @@ class Limits:
     regions: tuple[str, ...] = ()
     interconnect: str = "any"
     latency_seconds: float | None = None
+    data_site: str | None = None
 
 
 class Verdict(StrEnum):
@@ -142,8 +153,9 @@ class Prediction:
     """What a run on some nodes would take; money in the offering's currency.
 
     `memory_bytes` is per device at the recipe's peak. `cost` is None where the offering is unpriced,
-    `grams_co2e` where no source tells the grid. `moving_cost` is the part of `cost` for data that move (None:
-    nothing moves, or what it costs is not known).
+    `grams_co2e` where no source tells the grid. `moving_cost` is the part of `cost`, and `moving_seconds`
+    that of `seconds`, for data that move to the site and weights that go back to the data; None: nothing
+    moves. `unknown_egress` names a site whose price of leaving is not known and therefore not in `cost`.
     """
 
     nodes: int
@@ -158,6 +170,8 @@ class Prediction:
     interruptions: float
     checkpoint_every_seconds: float | None
     moving_cost: Decimal | None = None
+    moving_seconds: float = 0.0
+    unknown_egress: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

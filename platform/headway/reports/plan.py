@@ -78,8 +78,25 @@ def _cost(found: Prediction, currency: str) -> str:
 
 
 def why(rival: Rival) -> str:
-    """The reason of a verdict, in words."""
-    return text(rival.message, **_readable(rival.values))
+    """The reason of a verdict, in words; two figures that differ never read the same."""
+    shown, values = _readable(rival.values), rival.values
+    for one, other in _BOTH_SHOWN:
+        if one in shown and shown[one] == shown.get(other) and values[one] != values[other]:
+            shown |= {key: _to_the_unit(key, values[key]) for key in (one, other)}
+    return text(rival.message, **shown)
+
+
+_BOTH_SHOWN = (
+    ("seconds", "deadline"), ("seconds", "limit"), ("cost", "budget"), ("needed_bytes", "available_bytes"),
+)  # fmt: skip
+
+
+def _to_the_unit(key: str, value: object) -> str:
+    """A figure with all its digits."""
+    if isinstance(value, Decimal):
+        return f"{value:,.9f}".rstrip("0")
+    unit = "B" if key.endswith("_bytes") else "s"
+    return f"{value:,} {unit}" if isinstance(value, int) else f"{value:,.3f} {unit}"
 
 
 def _readable(values: Mapping[str, object]) -> dict[str, object]:
@@ -138,8 +155,10 @@ def hybrid_rows(found: Sequence[Hybrid]) -> list[dict[str, Any]]:
             "share_first": round(one.share, 6),
             "seconds": round(one.seconds, 1),
             "cost": f"{one.cost:.6f}",
-            "moving_cost": None if one.moving_cost is None else f"{one.moving_cost:.6f}",
-            "saved": f"{one.saved:.6f}",
+            "moving_cost": f"{one.moving_cost:.6f}",
+            "unknown_egress": list(one.unknown_egress),
+            "alone": one.alone,
+            "saved": None if one.saved is None else f"{one.saved:.6f}",
             "currency": one.first.currency,
             "kwh": round(one.kwh, 6),
         }
@@ -195,6 +214,9 @@ def _prediction(found: Prediction) -> dict[str, Any]:
         "cost_high": money(found.cost_high),
         "kwh": round(found.kwh, 6),
         "grams_co2e": None if found.grams_co2e is None else round(found.grams_co2e, 3),
+        "moving_cost": money(found.moving_cost),
+        "moving_seconds": round(found.moving_seconds, 1),
+        "unknown_egress": found.unknown_egress,
         "interruptions": round(found.interruptions, 4),
         "checkpoint_every_seconds": None
         if found.checkpoint_every_seconds is None

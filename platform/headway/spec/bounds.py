@@ -58,6 +58,7 @@ BOUNDS: Final[dict[str, Bound]] = {
     "limits.budget": _bound(_NANO, 10**9, "money"),
     "limits.latency_to_data": _bound("0.000001", 3600, "seconds"),
     "limits.sites": _bound(1, 64, "entries"),
+    "limits.regions": _bound(1, 64, "entries"),
     "book.layers": _bound(1, 256, "entries"),
     "book.percent": _bound(0, 99, "percent"),
     "book.rate": _bound(_NANO, 10**6, "money"),

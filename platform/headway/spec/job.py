@@ -83,7 +83,7 @@ class Limits(Part):
     deadline: Annotated[Seconds, duration("limits.deadline")] | None = None
     budget: Annotated[Price, money("limits.budget")] | None = None
     sites: Annotated[tuple[Name, ...], entries("limits.sites"), Distinct] = ("any",)
-    regions: Annotated[tuple[RegionPattern, ...], Field(max_length=64), Distinct] = ()
+    regions: Annotated[tuple[RegionPattern, ...], entries("limits.regions"), Distinct] = ()
     latency_to_data: Annotated[Seconds, duration("limits.latency_to_data")] | None = None
 
     def conflicts(self) -> Iterator[Found]:

@@ -143,6 +143,7 @@ class Here(Part):
     utilisation: Annotated[Number, within("here.utilisation")] | None = None
     cores: Annotated[Whole, within("here.cores")] | None = None
     location: Person | None = None
+    egress_price: Annotated[Price, money("sites.egress_price")] | None = None
 
     def conflicts(self) -> Iterator[Found]:
         """Both prices are in one currency."""

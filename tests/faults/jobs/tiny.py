@@ -35,7 +35,7 @@ def loop(context):
         optimizer.zero_grad()
         if args["fail_at"] and context.step_count + 1 == args["fail_at"] and not context.resumed:
             raise RuntimeError("planted failure")
-        # Progress is told once a second: the step at which a test waits for it has to be.
+        # Progress is told twice a second at most: the step at which a test waits for it has to be.
         time.sleep(1.5 if args["hold"] and context.step_count + 1 == HELD_AT else args["sleep"])
         while context.step_count == HELD_AT and args["hold"] and Path(args["hold"]).exists():
             time.sleep(0.05)

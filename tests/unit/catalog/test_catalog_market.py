@@ -16,8 +16,8 @@ from headway.catalog.types import ListedPrice
 from headway.controller.figures import figures_of
 from headway.controller.offerings import offerings_of
 from headway.controller.pricing import book_of, import_prices, market_of, sites_of
-from headway.costing.layers import Credit, DiscountLayer, PrivateRate, apply_credits, apply_layers
-from headway.errors import DataError, UserError
+from headway.costing.layers import Credit, DiscountLayer, Drawn, PrivateRate, apply_layers, draw_credits
+from headway.errors import UserError
 from headway.settings import Settings
 from headway.spec.problems import SpecProblems
 
@@ -105,11 +105,11 @@ def test_a_wrong_price_book_is_told_with_its_line(home: Path, layer: str, said: 
     assert said in str(caught.value)
 
 
-def test_a_layer_in_another_currency_is_refused() -> None:
+def test_a_rate_in_another_currency_replaces_price_and_currency() -> None:
     rate = PrivateRate("euro", "p5", "r", "on-demand", D(1), D(0), None, "EUR", None, None)
     of = {"instance": "p5", "region": "r", "capacity": "on-demand", "at": 0}
-    with pytest.raises(DataError, match="euro"):
-        apply_layers(D(2), "USD", [rate], **of)
+    found = apply_layers(D(2), "USD", [rate], **of)
+    assert (found.price, found.currency, found.steps) == (1, "EUR", ("euro: 1 EUR",))
     discount = DiscountLayer("d", D("0.5"), ("p*",), ("*",), ("on-demand",), 10, 20)
     assert apply_layers(D(2), "USD", [discount], **of).price == 2
     assert apply_layers(D(2), "USD", [discount], **{**of, "at": 10}).price == 1
@@ -118,8 +118,12 @@ def test_a_layer_in_another_currency_is_refused() -> None:
 
 def test_credits_pay_until_they_are_spent() -> None:
     given = [Credit("a", D(30), "USD", None, None), Credit("b", D(30), "EUR", None, None)]
-    assert apply_credits(D(100), "USD", given, 0) == (D(70), D(30))
-    assert apply_credits(D(20), "USD", given, 0) == (D(0), D(20))
+    assert draw_credits([(5, D(20)), (1, D(20))], "USD", given, 9) == Drawn((D(10), D(20)), D(0))
+    assert draw_credits([(1, D(20))], "USD", given, 9) == Drawn((D(20),), D(10))
+    early = [Credit("a", D(30), "USD", 10, 20)]
+    assert draw_credits([(9, D(5)), (10, D(5)), (20, D(5))], "USD", early, 30) == Drawn(
+        (D(0), D(5), D(0)), D(0)
+    )
 
 
 def test_imported_prices_are_offerings_to_compare_with(home: Path) -> None:
@@ -128,9 +132,9 @@ def test_imported_prices_are_offerings_to_compare_with(home: Path) -> None:
     section, _sha = import_prices(Settings.load(), file, NOW)
     assert len(section.prices) == 2
     found = offered()
-    assert found["lambda/gpu_8x_h100"].price_per_hour == D("23.92")
-    assert found["lambda/gpu_8x_h100"].devices == 8
-    assert not found["gcp/a3-highgpu-8g"].launchable
+    assert found["import:lambda/us-west-1/gpu_8x_h100"].price_per_hour == D("23.92")
+    assert found["import:lambda/us-west-1/gpu_8x_h100"].devices == 8
+    assert not next(one for key, one in found.items() if key.startswith("import:gcp/")).launchable
     import_prices(Settings.load(), file, NOW + 1)
     assert len(offered()) == len(found)
 

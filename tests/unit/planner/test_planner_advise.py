@@ -9,12 +9,10 @@ from itertools import product
 import pytest
 from test_planner_search import BASE, LIMITS, WORK
 
-from headway.costing.tiers import Tier
 from headway.planner.advise import HOURS, Setup, Terms, advise, shares_of
-from headway.planner.hybrid import hybrids
 from headway.planner.predict import memory_bytes, predict, step_seconds
-from headway.planner.search import HEADROOM, node_counts, plan
-from headway.planner.types import Recipe, Verdict, Work
+from headway.planner.search import HEADROOM, node_counts
+from headway.planner.types import Recipe, Work
 from headway.profile.closed_form import profile_of
 from headway.profile.configs import shape_of
 
@@ -33,6 +31,7 @@ SMALL = replace(
 THIN = replace(BASE, key="s/thin", node_link_bytes_per_second=2e8, max_nodes=8)
 TERMS = Terms(D(50), D(120), D(200), HOURS)
 DDP = Recipe("ddp", False, 32)
+HALF = Recipe("ddp", False, 16)
 FULL = Recipe("fsdp", True, 16)
 
 SCENARIOS = {
@@ -40,8 +39,13 @@ SCENARIOS = {
     "data-bound": {"data": 60.0},
     "data-bound, few runs": {"data": 60.0, "terms": replace(TERMS, runs=D(1), day=D(0))},
     "data-bound, dear engineers": {"data": 30.0, "terms": replace(TERMS, hour=D(100_000))},
-    "communication-bound": {"offering": THIN, "nodes": 8},
-    "communication-bound, one run": {"offering": THIN, "nodes": 8, "terms": replace(TERMS, runs=D(1))},
+    "communication-bound": {"offering": THIN, "nodes": 8, "recipe": HALF},
+    "communication-bound, one run": {
+        "offering": THIN,
+        "nodes": 8,
+        "recipe": HALF,
+        "terms": replace(TERMS, runs=D(1)),
+    },
     "memory-bound": {"recipe": FULL},
     "memory-bound, small device": {"offering": SMALL, "nodes": 8, "recipe": FULL},
     "fp32": {"precision": "fp32", "recipe": FULL},
@@ -171,25 +175,14 @@ def test_what_has_no_price_is_not_advised_upon() -> None:
     assert advise(WORKS, now, [H100], LIMITS, TERMS) is None
 
 
-def test_own_machines_first_and_rented_ones_for_the_rest_of_the_deadline() -> None:
-    own = replace(
-        BASE, key="dc/own", site="dc", capacity="owned", price_per_hour=D("4"), max_nodes=1,
-        peak_flops={"bf16": 100e12}, egress=(Tier(D(0), None, D("0.01")),),
-    )  # fmt: skip
-    rented = replace(H100, max_nodes=1, egress=(Tier(D(0), None, D("0.09")),))
-    alone = {rival.offering.key: rival for rival in plan(WORK, [own, rented], LIMITS).rivals}
-    quick, slow = (alone[key].prediction.seconds.expected for key in ("s/h100", "dc/own"))
-    limits = replace(LIMITS, deadline_seconds=(quick + slow) / 2)
-    rivals = plan(WORK, [own, rented], limits).rivals
-    assert {rival.verdict for rival in rivals} == {Verdict.CHOSEN, Verdict.TOO_SLOW}
-    (found,) = hybrids(WORK, rivals, limits)
-    assert 0.3 < found.share < 0.6
-    assert found.seconds <= limits.deadline_seconds
-    assert found.seconds == pytest.approx(limits.deadline_seconds)
-    chosen = next(rival for rival in rivals if rival.verdict is Verdict.CHOSEN)
-    assert found.cost < chosen.prediction.cost
-    assert found.saved == chosen.prediction.cost - found.cost
-    assert found.moving_cost > 0
-    assert hybrids(WORK, rivals, LIMITS) == []
-    dear = replace(own, price_per_hour=D(400))
-    assert hybrids(WORK, plan(WORK, [dear, rented], limits).rivals, limits) == []
+def test_a_present_setup_that_cannot_be_is_not_advised_upon() -> None:
+    """More samples at once than the batch has: its time would be of another run."""
+    now = Setup(THIN, 8, DDP, "bf16")
+    assert advise(WORKS, now, [H100], LIMITS, TERMS) is None
+
+
+def test_totals_of_any_size_are_ranked() -> None:
+    endless = replace(TERMS, runs=D(10) ** 24)
+    found = advise(WORKS, Setup(BASE, 1, DDP, "bf16"), [BASE, H100], LIMITS, endless)
+    assert found is not None
+    assert found.best.total > 10**24

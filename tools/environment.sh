@@ -49,4 +49,8 @@ uv=$(find_uv)
 [ -x .venv/bin/python ] || "$uv" venv --quiet --python "$python" .venv
 "$uv" pip install --quiet --python .venv/bin/python --require-hashes -r "$lock"
 "$uv" pip install --quiet --python .venv/bin/python --no-deps --editable .
+# Where Python may not write bytecode, as in many containers, each process would compile all it imports again.
+if [ -n "${PYTHONDONTWRITEBYTECODE:-}" ]; then
+    .venv/bin/python -m compileall -q -j 0 .venv/lib >/dev/null 2>&1 || true # some packages ship files that are no Python
+fi
 echo "$wanted" > "$stamp"

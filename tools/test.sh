@@ -4,6 +4,7 @@
 set -u
 cd "$(dirname "$0")/.."
 python=.venv/bin/python
+unset PYTHONDONTWRITEBYTECODE # else each of the many processes below compiles the whole package anew
 log=$(mktemp)
 trap 'kill "$heavy" 2>/dev/null; rm -f "$log"' EXIT
 trap 'exit 130' INT TERM

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from headway.memory.blocks import blocks_of
 from headway.memory.methods import adapt
 from headway.memory.recipe import Recipe, uniform
+from headway.profile.beside import both
 from headway.profile.child import checked, whole_depth
 from headway.profile.deep import profile_deep_peak
 from headway.profile.extrapolate import along
@@ -66,10 +67,7 @@ def traced_profile(request: TraceRequest, factory: Callable[..., Any] | None) ->
     bare = Recipe(precision=recipe.precision, sharding=recipe.sharding if request.sharded else "none")
     workers = request.world_size if request.sharded else 1
 
-    def peak(asked: Recipe, world_size: int, *, main: bool) -> StepPeak:
-        # What the allocator is set to changes nothing of what is allocated.
-        if not main and world_size == request.world_size and asked == replace(recipe, allocator=()):
-            return whole
+    def peak(asked: Recipe, world_size: int, *, main: bool = False) -> StepPeak:
         how: dict[str, Any] = {
             "recipe": asked,
             "micro_batch": request.micro_batch,
@@ -85,7 +83,18 @@ def traced_profile(request: TraceRequest, factory: Callable[..., Any] | None) ->
             )
         return profile_peak(lambda: source.build(None), source.batch, **how)
 
-    whole = peak(recipe, request.world_size, main=True)
+    def unless_whole(asked: Recipe) -> StepPeak | None:
+        # What the allocator is set to changes nothing of what is allocated.
+        same = workers == request.world_size and asked == replace(recipe, allocator=())
+        return None if same else peak(asked, workers)
+
+    def others() -> tuple[StepPeak | None, StepPeak | None, dict[str, SavedBytes]]:
+        saved = _saved(source, request) if source.layers > 1 else {}
+        return unless_whole(bare), unless_whole(replace(bare, recompute=uniform("nothing"))), saved
+
+    whole, (plain, recomputed, saved) = both(
+        lambda: peak(recipe, request.world_size, main=True), others, fork=factory is None
+    )
     return TracedProfile(
         request=request,
         versions=versions_of(recipe),
@@ -93,9 +102,9 @@ def traced_profile(request: TraceRequest, factory: Callable[..., Any] | None) ->
         trained=source.trained,
         layers=source.layers,
         peak=whole,
-        plain=peak(bare, workers, main=False),
-        recomputed=peak(replace(bare, recompute=uniform("nothing")), workers, main=False),
-        saved=_saved(source, request) if source.layers > 1 else {},
+        plain=plain or whole,
+        recomputed=recomputed or whole,
+        saved=saved,
     )
 
 

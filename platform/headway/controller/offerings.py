@@ -26,7 +26,7 @@ from headway.errors import DataError, UserError
 from headway.planner.efficiency import corrected
 from headway.planner.types import Efficiency, Egress, Offering
 from headway.spec.files import LoadedSites
-from headway.spec.sites import AwsPool, AwsSite, OwnedSite
+from headway.spec.sites import AwsPool, AwsSite, OwnedPool, OwnedSite
 from headway.spec.tariff import stretches
 from headway.units import Money
 
@@ -71,7 +71,7 @@ def offerings_of(
         if isinstance(site, AwsSite):
             found.extend(_aws(site, pool, now, known) for pool in site.pools)
         else:
-            found.extend(_owned(site, pool.name, pool.max_nodes) for pool in site.pools)
+            found.extend(_owned(site, pool) for pool in site.pools)
     return [*found, *_imported(known, now), _here(figures, own)]
 
 
@@ -117,7 +117,7 @@ def _aws(site: AwsSite, pool: AwsPool, now: int, market: Market) -> Offering:
         share = Decimal(repr(pool.discount))
         basis = f"{found.basis}; discount of the pool: {pool.discount:.1%}"
         found = replace(found, price=found.price * (1 - share), basis=basis)
-    return _rented(
+    plain = _rented(
         kind,
         found,
         key=f"{site.name}/{pool.name}",
@@ -127,6 +127,7 @@ def _aws(site: AwsSite, pool: AwsPool, now: int, market: Market) -> Offering:
         max_nodes=pool.max_nodes,
         site_of=site,
     )
+    return replace(plain, queue_seconds=_seconds(pool.queue_wait) or 0.0)
 
 
 def _imported(market: Market, now: int) -> Iterator[Offering]:
@@ -243,7 +244,7 @@ def _watts(device: Accelerator, devices: int) -> float:
     return (device.tdp_watts or 0.0) * devices * NODE_OVER_BOARDS
 
 
-def _owned(site: OwnedSite, pool: str, max_nodes: int) -> Offering:
+def _owned(site: OwnedSite, pool: OwnedPool) -> Offering:
     server = site.server
     key = server.accelerator or _CPU_KEY
     device = accelerators().get(key)
@@ -268,7 +269,7 @@ def _owned(site: OwnedSite, pool: str, max_nodes: int) -> Offering:
     parts = stretches(site.tariff)
     tariff = sum(((part.end - part.start) * part.price.amount for part in parts), Decimal(0)) / 1440
     return Offering(
-        key=f"{site.name}/{pool}",
+        key=f"{site.name}/{pool.name}",
         site=site.name,
         region=None,
         capacity="owned",
@@ -280,7 +281,7 @@ def _owned(site: OwnedSite, pool: str, max_nodes: int) -> Offering:
         peak_flops=device.peak_flops,
         device_link_bytes_per_second=_link(device),
         node_link_bytes_per_second=1.25e9,
-        max_nodes=max_nodes,
+        max_nodes=pool.max_nodes,
         price_per_hour=cost_per_delivered_hour(fixed, use),
         currency=site.currency,
         price_basis=f"owned: amortised, used {_percent(use)} of the time ({known}), energy apart",
@@ -298,6 +299,7 @@ def _owned(site: OwnedSite, pool: str, max_nodes: int) -> Offering:
         latency_seconds=_seconds(site.latency_to_data),
         interconnects=_links(device, efa=False, network=True),
         egress=egress_of(site),
+        queue_seconds=_seconds(pool.queue_wait) or 0.0,
     )
 
 

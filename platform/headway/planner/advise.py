@@ -164,11 +164,11 @@ def priced(works: Mapping[str, Work], setup: Setup, now: Setup, terms: Terms) ->
 def _stretched(plain: Prediction, offering: Offering, longer: float) -> tuple[float, Decimal, float]:
     """Time, money and energy of a run whose steps wait; what moves costs the same."""
     start = offering.start_seconds
-    busy = plain.seconds.expected - plain.moving_seconds
+    busy = plain.seconds.expected - plain.waiting_seconds
     seconds = start + (busy - start) * longer
     moving = plain.moving_cost or Decimal(0)
     cost = ((plain.cost or Decimal(0)) - moving) * Decimal(repr(seconds / busy)) + moving
-    return seconds + plain.moving_seconds, cost, plain.kwh * seconds / busy
+    return seconds + plain.waiting_seconds, cost, plain.kwh * seconds / busy
 
 
 def changed(setup: Setup, now: Setup) -> tuple[str, ...]:

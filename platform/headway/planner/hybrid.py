@@ -2,11 +2,12 @@
 
 The run starts on own machines, saves a checkpoint after a share x of its samples, and goes on elsewhere:
 
-    moves + start_own + x·T_own + start_rented + (1 − x)·T_rented ≤ deadline
+    waits + start_own + x·T_own + start_rented + (1 − x)·T_rented ≤ deadline
 
 T are the training times of the whole run. The largest such x is cheapest wherever own machines cost less for
 the same work. What moves: the data to either site where they are not (to the second while the first trains),
-the checkpoint from the first to the second, the weights back to the data.
+the checkpoint from the first to the second, the weights back to the data. The second site's queue is waited
+for while the first trains, if it is no longer than that.
 """
 
 from __future__ import annotations
@@ -93,7 +94,8 @@ def _both(
     if first.offering.currency != second.offering.currency or _cannot_move(work, first, second):
         return None
     ways, before, after = _ways(work, first.offering, second.offering)
-    waits = sum(leg.seconds for leg in (*before, *after))
+    waits = max(sum(leg.seconds for leg in before), first.offering.queue_seconds)
+    waits += sum(leg.seconds for leg in after)
     starts = first.offering.start_seconds + second.offering.start_seconds
     slow_training = _busy(slow) - first.offering.start_seconds
     quick_training = _busy(quick) - second.offering.start_seconds
@@ -143,7 +145,7 @@ def _ways(
 
 
 def _busy(found: Prediction) -> float:
-    return found.seconds.expected - found.moving_seconds
+    return found.seconds.expected - found.waiting_seconds
 
 
 def _running(found: Prediction) -> Decimal:

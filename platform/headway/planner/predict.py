@@ -120,6 +120,8 @@ def predict(work: Work, recipe: Recipe, offering: Offering, nodes: int) -> Predi
     kwh = nodes * offering.node_watts * busy.expected * offering.pue / JOULES_PER_KWH
     ways = legs(work, offering)
     moving, moving_seconds = moved(ways), sum((leg.seconds for leg in ways), 0.0)
+    data_in = ways[0].seconds if ways else 0.0
+    waiting = moving_seconds - data_in + max(data_in, offering.queue_seconds)
 
     def cost(duration: float) -> Decimal | None:
         if offering.price_per_hour is None:
@@ -130,7 +132,7 @@ def predict(work: Work, recipe: Recipe, offering: Offering, nodes: int) -> Predi
         nodes=nodes,
         recipe=recipe,
         memory_bytes=memory_bytes(work, recipe, nodes * offering.devices, offering.devices),
-        seconds=Range(busy.expected + moving_seconds, busy.low + moving_seconds, busy.high + moving_seconds),
+        seconds=Range(busy.expected + waiting, busy.low + waiting, busy.high + waiting),
         cost=cost(busy.expected),
         cost_low=cost(busy.low),
         cost_high=cost(busy.high),
@@ -140,6 +142,7 @@ def predict(work: Work, recipe: Recipe, offering: Offering, nodes: int) -> Predi
         checkpoint_every_seconds=every,
         moving_cost=moving.cost if ways else None,
         moving_seconds=moving_seconds,
+        waiting_seconds=waiting,
         unknown_egress=moving.unknown[0] if moving.unknown else None,
     )
 

@@ -45,7 +45,7 @@ class Offering:
     all-in otherwise; None is unpriced, and `price_basis` then says what would price it.
     `interruptions_per_hour` is per node. A `processor` has no accelerators: its devices are cores.
     `latency_seconds` is that to the data; `interconnects` are the links between devices that it has; `egress`
-    is what leaves the site at a price; None is unknown.
+    is what leaves the site at a price; None is unknown. `queue_seconds` is the wait for machines, as stated.
     """
 
     key: str
@@ -78,6 +78,7 @@ class Offering:
     latency_seconds: float | None = None
     interconnects: tuple[str, ...] = ()
     egress: Egress | None = None
+    queue_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,8 @@ class Prediction:
     `memory_bytes` is per device at the recipe's peak. `cost` is None where the offering is unpriced,
     `grams_co2e` where no source tells the grid. `moving_cost` is the part of `cost`, and `moving_seconds`
     that of `seconds`, for data that move to the site and weights that go back to the data; None: nothing
-    moves. `unknown_egress` names a site whose price of leaving is not known and therefore not in `cost`.
+    moves. `waiting_seconds` is that part of `seconds` in which no machine is rented: data move while the run
+    is queued. `unknown_egress` names a site whose price of leaving is not known and therefore not in `cost`.
     """
 
     nodes: int
@@ -171,6 +173,7 @@ class Prediction:
     checkpoint_every_seconds: float | None
     moving_cost: Decimal | None = None
     moving_seconds: float = 0.0
+    waiting_seconds: float = 0.0
     unknown_egress: str | None = None
 
 

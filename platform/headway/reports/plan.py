@@ -216,6 +216,7 @@ def _prediction(found: Prediction) -> dict[str, Any]:
         "grams_co2e": None if found.grams_co2e is None else round(found.grams_co2e, 3),
         "moving_cost": money(found.moving_cost),
         "moving_seconds": round(found.moving_seconds, 1),
+        "waiting_seconds": round(found.waiting_seconds, 1),
         "unknown_egress": found.unknown_egress,
         "interruptions": round(found.interruptions, 4),
         "checkpoint_every_seconds": None

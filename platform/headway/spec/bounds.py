@@ -79,6 +79,7 @@ BOUNDS: Final[dict[str, Bound]] = {
     "sites.pools": _bound(1, 256, "entries"),
     "sites.pools.max_nodes": _bound(1, 10_000, "nodes"),
     "sites.pools.discount": _bound(0, 1, "share"),
+    "sites.pools.queue_wait": _bound(0, 90 * 86400, "seconds"),
     "sites.latency_to_data": _bound(0, 60, "seconds"),
     "sites.egress_price": _bound(0, 1000, "money"),
     "sites.server.price": _bound(_NANO, 10**8, "money"),

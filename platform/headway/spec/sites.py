@@ -29,24 +29,27 @@ RESERVED = frozenset({"here", "any"})
 
 Capacity = Literal["on-demand", "spot", "reserved", "savings-plan", "block"]
 Sensitivities = Annotated[tuple[Sensitivity, ...], Field(min_length=1, max_length=4), Distinct]
+QueueWait = Annotated[Seconds, duration("sites.pools.queue_wait")]
 Currency = Annotated[str, matching(r"[A-Z]{3}", "spec.not_currency")]
 
 
 class AwsPool(Part):
-    """Like instances that are rented together."""
+    """Like instances that are rented together; a run waits `queue_wait` for them."""
 
     name: Name
     instance: Annotated[str, matching(r"[a-z][a-z0-9-]*\.[a-z0-9-]+", "spec.not_instance")]
     capacity: Capacity = "on-demand"
     max_nodes: Annotated[Whole, within("sites.pools.max_nodes")] = 1
     discount: Annotated[Number, within("sites.pools.discount")] = 0.0
+    queue_wait: QueueWait | None = None
 
 
 class OwnedPool(Part):
-    """Like servers of one's own that are used together."""
+    """Like servers of one's own that are used together; a run waits `queue_wait` for them."""
 
     name: Name
     max_nodes: Annotated[Whole, within("sites.pools.max_nodes")] = 1
+    queue_wait: QueueWait | None = None
 
 
 class AwsSite(Part):

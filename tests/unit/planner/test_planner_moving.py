@@ -63,6 +63,22 @@ def test_what_moving_costs_is_known_in_one_currency_or_there_is_no_price(work, o
     assert verdict(replace(AWAY, **work), replace(RENTED, **offering)) == said
 
 
+def test_a_queue_takes_time_and_no_money_and_data_move_meanwhile() -> None:
+    plain = predict(WORK, DDP, RENTED, 1)
+    queued = replace(RENTED, queue_seconds=7200.0)
+    found = predict(WORK, DDP, queued, 1)
+    assert found.seconds.expected == pytest.approx(plain.seconds.expected + 7200)
+    assert (found.cost, found.kwh) == (plain.cost, plain.kwh)
+    away = predict(AWAY, DDP, queued, 1)
+    back = WORK.profile.weight_bytes / 125e6
+    assert away.waiting_seconds == pytest.approx(8000 + back), "1,000 GB take longer than the queue"
+    longer = predict(AWAY, DDP, replace(RENTED, queue_seconds=9000.0), 1)
+    assert longer.waiting_seconds == pytest.approx(9000 + back)
+    limits = replace(LIMITS, deadline_seconds=plain.seconds.expected + 60)
+    assert verdict(WORK, RENTED, limits)[0] is Verdict.CHOSEN
+    assert verdict(WORK, queued, limits)[0] is Verdict.TOO_SLOW
+
+
 def test_an_unknown_way_back_is_named() -> None:
     found = predict(AWAY, DDP, replace(RENTED, egress=None), 1)
     assert found.unknown_egress == "cloud"
@@ -113,6 +129,14 @@ def test_own_machines_first_and_rented_ones_for_the_rest_of_the_deadline() -> No
     assert found.moving_cost > 0
     assert hybrids(WORK, rivals, LIMITS) == []
     assert both(WORK, limits, replace(OWN, price_per_hour=D(400)), RENTED) == []
+
+
+def test_the_first_sites_queue_is_waited_for_and_the_seconds_is_not() -> None:
+    limits = tight(WORK, OWN, RENTED)
+    (plain,) = both(WORK, limits, OWN, RENTED)
+    (later,) = both(WORK, limits, replace(OWN, queue_seconds=60.0), RENTED)
+    assert later.share < plain.share
+    assert later.seconds == pytest.approx(limits.deadline_seconds)
 
 
 def test_two_sites_are_measured_against_the_cheapest_alone_not_their_rented_half() -> None:

@@ -7,9 +7,9 @@ is waited out by its adaptive retries.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from headway.catalog.aws_items import (
     block_of,
@@ -21,18 +21,22 @@ from headway.catalog.aws_items import (
 )
 from headway.catalog.tables import accelerators
 from headway.catalog.types import InstanceType, ListedPrice, PriceKind
-from headway.errors import DataError, UserError
+from headway.errors import DataError, ExternalError, HeadwayError, UserError
 
 PRICING_REGION = "us-east-1"  # the Price List and savings plans answer in few regions, for all
 SPOT_DAYS = 30
 BLOCK_HOURS = 24
+NOT_AGAIN = "not tried again: "
 Client = Any  # boto3's clients have no types of their own
 MakeClient = Callable[[str, str], Client]
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The prices of one kind in one region, or why there are none."""
+    """The prices of one kind in one region, or why there are none.
+
+    `cause` is `network` where nobody answered (at `endpoint`), `credentials` where nobody could be asked.
+    """
 
     kind: PriceKind
     region: str
@@ -40,6 +44,8 @@ class Fetched:
     skipped: int = 0
     problem: str = ""
     machines: tuple[InstanceType, ...] = ()
+    cause: Literal["", "network", "credentials"] = ""
+    endpoint: str = ""
 
 
 def boto3_clients() -> MakeClient:
@@ -47,17 +53,25 @@ def boto3_clients() -> MakeClient:
 
     Raises:
         UserError: boto3 is not installed.
+        ExternalError: the profile or configuration that AWS's variables name is not there or not readable.
     """
     try:
         from boto3.session import Session
         from botocore.config import Config
+        from botocore.exceptions import BotoCoreError
     except ModuleNotFoundError:
         raise UserError("refresh.no_boto3") from None
-    session: Any = Session()
+    try:
+        session: Any = Session()
+    except BotoCoreError as problem:
+        raise ExternalError("refresh.no_profile", problem=problem) from None
     settings = Config(retries={"mode": "adaptive", "max_attempts": 8}, connect_timeout=10, read_timeout=60)
 
     def make(service: str, region: str) -> Client:
-        return session.client(service, region_name=region, config=settings)
+        try:
+            return session.client(service, region_name=region, config=settings)
+        except ValueError as problem:  # so botocore refuses an endpoint that is no URL
+            raise ExternalError("refresh.no_profile", problem=problem) from None
 
     return make
 
@@ -69,34 +83,48 @@ def fetch(
 
     `now` is in UTC microseconds.
     """
-    from botocore.exceptions import (
-        BotoCoreError,
-        ClientError,
-        ConnectTimeoutError,
-        EndpointConnectionError,
-        NoCredentialsError,
-    )
+    from botocore.exceptions import BotoCoreError, ClientError
     from botocore.parsers import ResponseParserError
 
-    unreachable = (EndpointConnectionError, ConnectTimeoutError)
-    expected = (BotoCoreError, ClientError, ResponseParserError, DataError)
-    down: dict[str, str] = {}  # who does not answer once is not asked again: each try takes its retries' time
+    expected = (BotoCoreError, ClientError, ResponseParserError, DataError, ExternalError)
+    down: dict[
+        str, Fetched
+    ] = {}  # who does not answer once is not asked again: each try takes its retries' time
     for region in regions:
         for kind in kinds:
             service = _SERVICES.get(kind, f"ec2 {region}")
             known = down.get(service) or down.get("all")
             if known:
-                yield Fetched(kind, region, (), problem=f"not tried again: {known}")
+                yield replace(known, kind=kind, region=region, problem=f"{NOT_AGAIN}{known.problem}")
                 continue
             try:
                 yield _fetched(make, region, kind, instances, now)
             except expected as problem:
-                said = f"{type(problem).__name__}: {problem}"
-                if isinstance(problem, unreachable):
-                    down[service] = said
-                elif isinstance(problem, NoCredentialsError):
-                    down["all"] = said
-                yield Fetched(kind, region, (), problem=said)
+                failed = _failed(kind, region, problem)
+                if failed.cause:
+                    down["all" if failed.cause == "credentials" else service] = failed
+                yield failed
+
+
+def _failed(kind: PriceKind, region: str, problem: Exception) -> Fetched:
+    from botocore import exceptions as known
+
+    told = " ".join(str(problem).split())
+    said = told if isinstance(problem, HeadwayError) else f"{type(problem).__name__}: {told}"
+    values: dict[str, object] = getattr(problem, "kwargs", {})
+    if isinstance(problem, known.ConnectionError | known.HTTPClientError):
+        return Fetched(kind, region, (), 0, said, (), "network", str(values.get("endpoint_url", said)))
+    nobody = (
+        known.NoCredentialsError,
+        known.PartialCredentialsError,
+        known.CredentialRetrievalError,
+        known.ProfileNotFound,
+        known.ConfigNotFound,
+        known.ConfigParseError,
+        known.SSOError,
+        known.TokenRetrievalError,
+    )
+    return Fetched(kind, region, (), 0, said, (), "credentials" if isinstance(problem, nobody) else "")
 
 
 def _fetched(make: MakeClient, region: str, kind: PriceKind, instances: Sequence[str], now: int) -> Fetched:

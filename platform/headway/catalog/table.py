@@ -1,7 +1,8 @@
 """PURE. All known prices as one table: the package's, what was fetched since, what was imported.
 
 A fetched price that differs from the package's follows it in time; what held before still holds then, so
-costing an old run gives the same before and after a refresh.
+costing an old run gives the same before and after a refresh. Imported prices are what a person states: each
+holds from the day that it names, and from then on the newest import of a place is the one in force.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ DAY = 86_400_000_000
 class PriceTable:
     """Dated prices, each place's in order of time, and undated observations apart.
 
-    `sha256` is the hash of what the prices were read from, `as_of` the newest day they speak of (UTC µs).
+    `sha256` is the hash of what the prices were read from, `as_of` the newest day on which AWS's prices were
+    looked up (UTC µs), by the package or by a refresh: an import never makes those look newer.
     """
 
     dated: tuple[ListedPrice, ...]
@@ -83,6 +85,25 @@ def _append(rows: list[ListedPrice], new: ListedPrice) -> None:
     start = max(new.effective_from, last.last_seen + DAY if last.last_seen else last.effective_from + 1)
     rows[-1] = replace(last, effective_to=min(start, last.effective_to or start))
     rows.append(replace(new, effective_from=start))
+
+
+def imported_series(imported: Iterable[ListedPrice]) -> tuple[ListedPrice, ...]:
+    """Imported prices, the oldest import first, as one series a place."""
+    series: dict[tuple[str, ...], list[ListedPrice]] = defaultdict(list)
+    for price in imported:
+        rows = series[price.place]
+        rows[:] = _overruled(rows, price)
+    return tuple(price for rows in series.values() for price in rows)
+
+
+def _overruled(rows: Sequence[ListedPrice], new: ListedPrice) -> list[ListedPrice]:
+    earlier = [row for row in rows if row.effective_from < new.effective_from]
+    if not earlier:
+        return [new]
+    last = earlier[-1]
+    if (last.price_text, last.currency) == (new.price_text, new.currency):
+        return [*earlier[:-1], replace(new, effective_from=last.effective_from)]
+    return [*earlier[:-1], replace(last, effective_to=new.effective_from), new]
 
 
 @dataclass(frozen=True, slots=True)

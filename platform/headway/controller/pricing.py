@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from importlib.resources import as_file, files
+from os.path import lexists
 from pathlib import Path
 
 from headway.catalog.aws_fetch import Fetched, MakeClient, fetch
 from headway.catalog.guard import Refused, screen, too_few
-from headway.catalog.imported import parse_prices
-from headway.catalog.refreshed import PriceSnapshot, Refreshed, Section, current, keep, kept, load, seen
+from headway.catalog.imported import MAX_BYTES, parse_prices, refusal, visible
+from headway.catalog.refreshed import (
+    IMPORTED,
+    PriceSnapshot,
+    Refreshed,
+    Section,
+    current,
+    keep,
+    kept,
+    kept_over,
+    load,
+    seen,
+    usable,
+)
 from headway.catalog.snapshot import packaged_prices, snapshot_info
-from headway.catalog.table import Change, PriceTable, differences, merged
+from headway.catalog.table import Change, PriceTable, differences, imported_series, merged
 from headway.catalog.tables import (
     accelerators,
+    grid_factors,
     instance_types,
     microseconds,
     on_demand_prices,
@@ -22,12 +39,20 @@ from headway.catalog.tables import (
 )
 from headway.catalog.types import PRICE_KINDS, InstanceType, ListedPrice, PriceKind, Snapshot
 from headway.costing.layers import Credit, DiscountLayer, Layer, PrivateRate
-from headway.errors import ExternalError, NotFoundError, UserError
+from headway.errors import DataError, ExternalError, HeadwayError, NotFoundError, UserError
+from headway.messages import text
+from headway.reports.catalogue import failed_rows
 from headway.settings import Settings
-from headway.spec.book import Block, Discount, RateLayer, percent_of
-from headway.spec.files import LoadedSites, load_book, load_sites
+from headway.spec.book import Block, BookSpec, Discount, RateLayer, percent_of, unknown_names
+from headway.spec.files import LoadedSites, load_sites
+from headway.spec.loader import read
+from headway.spec.problems import Problem, SpecProblems, show
 from headway.spec.sites import AwsSite
+from headway.spec.validation import validate
 from headway.units import Money
+
+LONGEST_NAME = 100
+_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +76,29 @@ class Market:
 def market_of(settings: Settings) -> Market:
     """The user's market: packaged, fetched and imported prices, under the price book."""
     snapshot = current(settings.home)
-    return Market(table_of(snapshot), book_of(settings), _machines(snapshot))
+    return Market(table_of(snapshot), book_of(settings, snapshot), machines_of(snapshot))
 
 
 def packaged_market() -> Market:
     """What the package alone knows."""
     snapshot = PriceSnapshot({})
-    return Market(table_of(snapshot), Book(), _machines(snapshot))
+    return Market(table_of(snapshot), Book(), machines_of(snapshot))
 
 
 def table_of(snapshot: PriceSnapshot) -> PriceTable:
     """The package's prices with a snapshot's over them."""
     info = snapshot_info()
     if not snapshot.sections:
-        dated, sha256, as_of, source = on_demand_prices(), info.sha256, info.as_of, info.source
-    else:
-        dated = merged(on_demand_prices(), snapshot.prices)
-        sha256 = bytes_of(snapshot).sha256
-        as_of = max(info.as_of, snapshot.fetched_at or 0)
-        source = "; ".join(sorted({section.source for section in snapshot.sections.values()}))
-    return PriceTable(tuple(dated), spot_observations(), sha256, as_of, source)
+        return PriceTable(on_demand_prices(), spot_observations(), info.sha256, info.as_of, info.source)
+    imported = imported_series(price for section in snapshot.imports for price in section.prices)
+    sources = sorted({section.source for section in snapshot.sections.values()})
+    return PriceTable(
+        (*merged(on_demand_prices(), snapshot.fetched), *imported),
+        spot_observations(),
+        bytes_of(snapshot).sha256,
+        max(info.as_of, snapshot.fetched_at or 0),
+        "; ".join([info.source, *sources]),
+    )
 
 
 def bytes_of(snapshot: PriceSnapshot) -> Snapshot:
@@ -80,7 +108,7 @@ def bytes_of(snapshot: PriceSnapshot) -> Snapshot:
         return packaged
     return Snapshot(
         packaged.body + snapshot.body,
-        f"{packaged.source}; fetched since: {', '.join(sorted(snapshot.sections))}",
+        f"{packaged.source}; since then: {', '.join(sorted(snapshot.sections))}",
         packaged.licence,
         max(packaged.fetched_at, snapshot.fetched_at or 0),
     )
@@ -91,23 +119,40 @@ def prices_of(settings: Settings) -> PriceTable:
     return table_of(current(settings.home))
 
 
-def _machines(snapshot: PriceSnapshot) -> dict[tuple[str, str], InstanceType]:
+def machines_of(snapshot: PriceSnapshot) -> dict[tuple[str, str], InstanceType]:
     """Hardware by provider and name: the package's, then what was fetched or imported."""
     return {**snapshot.machines, **{("aws", name): kind for name, kind in instance_types().items()}}
 
 
-def book_of(settings: Settings) -> Book:
+def book_path_of(settings: Settings) -> Path | None:
+    """Where the user's price book is, also one that is no file: that is told, not passed over."""
+    usual = settings.home / "prices.yaml"
+    return settings.price_book_path or (usual if lexists(usual) else None)
+
+
+def book_of(settings: Settings, snapshot: PriceSnapshot | None = None) -> Book:
     """The user's price book; an empty one where there is none.
 
+    `snapshot` is the one in use, whose machines and regions layers may speak of; else it is looked up.
+
     Raises:
-        SpecProblems: with everything that is wrong with it.
+        SpecProblems: with everything that is wrong with it, names that nobody knows included.
     """
-    path = settings.price_book_path
+    path = book_path_of(settings)
     if path is None:
         return Book()
+    document = read(path)
+    spec = validate(BookSpec, document)
+    found = snapshot or usable(settings.home)[0]
+    problems: list[Problem] = []
+    for one in unknown_names(spec, _instances(found), _regions(settings, found)):
+        place = document.positions.value(one.at)
+        problems.append(Problem(place.file, place.line, place.column, one.at, one.message, one.values))
+    if problems:
+        raise SpecProblems(problems)
     layers: list[Layer] = []
     given: list[Credit] = []
-    for layer in load_book(path).spec.layers:
+    for layer in spec.layers:
         start, stop = _day(layer.start), _day(layer.until)
         if isinstance(layer, Discount):
             layers.append(
@@ -122,6 +167,22 @@ def book_of(settings: Settings) -> Book:
         else:
             given.append(Credit(layer.name, layer.amount.amount, layer.amount.currency, start, stop))
     return Book(tuple(layers), tuple(given), path)
+
+
+def _instances(snapshot: PriceSnapshot) -> set[str]:
+    """The names of AWS's machines: those that have a price, or whose hardware is known."""
+    priced = {price.instance for price in (*on_demand_prices(), *spot_observations(), *snapshot.fetched)}
+    return priced | {name for provider, name in machines_of(snapshot) if provider == "aws"}
+
+
+def _regions(settings: Settings, snapshot: PriceSnapshot) -> set[str]:
+    """AWS's regions, as prices, grids and the user's sites name them."""
+    priced = {price.region for price in (*on_demand_prices(), *spot_observations(), *snapshot.fetched)}
+    try:
+        own = {site.region for site in sites_of(settings).spec.sites if isinstance(site, AwsSite)}
+    except HeadwayError:  # it is told where sites are used; a budget needs none
+        own = set[str]()
+    return priced | own | {name for name in grid_factors() if _REGION.fullmatch(name)}
 
 
 def _rate(layer: RateLayer, start: int | None, stop: int | None) -> PrivateRate:
@@ -183,7 +244,7 @@ def refresh(
     Raises:
         ExternalError: nothing at all could be fetched; then nothing is changed.
     """
-    before = current(settings.home)
+    before, aside = usable(settings.home)
     table = table_of(before)
     taken: dict[str, Section] = {}
     refused: list[Refused] = []
@@ -196,7 +257,7 @@ def refresh(
         known = _known(table, answer, now)
         problem = _problem(answer, known)
         if problem:
-            failed.append(Fetched(answer.kind, answer.region, (), answer.skipped, problem))
+            failed.append(replace(answer, prices=(), machines=(), problem=problem))
             continue
         on_demand = {**_on_demand(table, answer.region, now), **fresh}
         prices, bad = screen(answer.prices, known, on_demand, jumps=jumps)
@@ -207,15 +268,33 @@ def refresh(
             machines = tuple(("aws", machine) for machine in answer.machines)
             taken[name] = Section(name, now, "AWS through boto3", seen(tuple(prices), now), machines)
     if not taken:
-        raise ExternalError("refresh.nothing", problems="\n".join(_said(one) for one in failed) or "-")
+        raise _nothing(failed)
     after = before.with_sections(taken)
-    changes = differences(table, table_of(after), now)
-    sha256 = keep(settings.home, after)
-    return Refreshed(sha256, tuple(taken.values()), tuple(refused), tuple(failed), skipped, tuple(changes))
+    table_after = table_of(after)
+    return Refreshed(
+        keep(settings.home, after),
+        table_after.sha256,
+        tuple(taken.values()),
+        tuple(refused),
+        tuple(failed),
+        skipped,
+        tuple(differences(table, table_after, now)),
+        aside,
+    )
 
 
-def _said(answer: Fetched) -> str:
-    return f"{answer.kind}/{answer.region}: {answer.problem}"
+def _nothing(failed: Sequence[Fetched]) -> ExternalError:
+    """Why nothing at all could be fetched, each reason once."""
+    rows = failed_rows(failed)
+    causes = {one.cause for one in failed}
+    if causes == {"network"}:
+        sections = ", ".join(row["section"] for row in rows)
+        endpoints = ", ".join(sorted({one.endpoint for one in failed}))
+        return ExternalError("refresh.unreachable", endpoints=endpoints, sections=sections)
+    if causes == {"credentials"}:
+        return ExternalError("refresh.no_credentials", problem="; ".join(row["problem"] for row in rows))
+    said = "\n".join(f"{row['section']}: {row['problem']}" for row in rows)
+    return ExternalError("refresh.nothing", problems=said or "-")
 
 
 def _problem(answer: Fetched, known: dict[tuple[str, ...], ListedPrice]) -> str:
@@ -245,32 +324,113 @@ def _on_demand(table: PriceTable, region: str, now: int) -> dict[tuple[str, str]
 
 
 def compare_with(settings: Settings, name: str | None, now: int) -> tuple[str, list[Change]]:
-    """What changed since a kept snapshot (the start of its hash), or since the package's own prices.
+    """What changed since a kept snapshot, or since the package's own prices.
+
+    `name` is the start of the hash that plans and receipts show, or of the kept file's.
 
     Raises:
         NotFoundError: no snapshot's hash begins so, or more than one does.
     """
     base = PriceSnapshot({})
-    if name is not None:
+    if name is not None and not packaged_prices().sha256.startswith(name):
         found = [sha for sha in kept(settings.home) if sha.startswith(name)]
+        found = found or kept_over(settings.home, packaged_prices().body, name)
         if len(found) != 1:
-            raise NotFoundError("refresh.no_snapshot", name=name, count=len(found))
+            raise NotFoundError("refresh.no_snapshot", name=visible(name), count=len(found))
         base = load(settings.home, found[0])
     return base.sha256, differences(table_of(base), prices_of(settings), now)
 
 
-def import_prices(settings: Settings, path: Path, now: int) -> tuple[Section, str]:
-    """Take over a CSV file of another cloud's prices, whole or not at all; the same file replaces itself.
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What an import did; `sha256` is the hash that plans and receipts show from now on.
+
+    `replaced` is the import of the same name before it; `unchanged` says that it was the same, and that
+    nothing was done; `aside` is a damaged snapshot that was not used.
+    """
+
+    section: Section
+    sha256: str
+    replaced: Section | None = None
+    unchanged: bool = False
+    aside: DataError | None = None
+
+
+def import_prices(settings: Settings, path: Path, now: int, name: str | None = None) -> Taken:
+    """Take over a CSV file of another cloud's prices, whole or not at all, in place of its name's import.
 
     Raises:
+        NotFoundError: there is no such file.
         UserError: it cannot be read, or says something that is not right.
     """
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as problem:
-        raise UserError("refresh.unreadable", path=path, problem=problem) from problem
-    found = parse_prices(lines, str(path), now, sorted(accelerators()))
+    label = visible(path.stem) if name is None else name.strip()
+    if not label or len(label) > LONGEST_NAME or not label.isprintable():
+        raise UserError("import.bad_name", value=show(label))
+    shown = visible(path)
+    raw = _bytes(path, shown)
+    found = parse_prices(_decoded(raw, shown), shown, now, accelerators())
+    before, aside = usable(settings.home)
+    key, digest = f"{IMPORTED}{label}", hashlib.sha256(raw).hexdigest()
+    old = before.sections.get(key)
+    if old is not None and old.digest == digest and not _overruled(old, before):
+        return Taken(old, table_of(before).sha256, unchanged=True)
     machines = tuple((provider, machine) for (provider, _name), machine in found.machines.items())
-    name = f"import/{path.stem}"
-    section = Section(name, now, f"imported from {path.name}", found.prices, machines)
-    return section, keep(settings.home, current(settings.home).with_sections({name: section}))
+    source = f"imported from {visible(path.name)}"
+    section = Section(key, now, source, found.prices, machines, shown, digest)
+    after = before.with_sections({key: section})
+    keep(settings.home, after)
+    return Taken(section, table_of(after).sha256, old, aside=aside)
+
+
+def _overruled(section: Section, snapshot: PriceSnapshot) -> bool:
+    """Whether a later import states prices of the same places."""
+    places = {price.place for price in section.prices}
+    later = snapshot.imports[snapshot.imports.index(section) + 1 :]
+    return any(price.place in places for one in later for price in one.prices)
+
+
+def _bytes(path: Path, shown: str) -> bytes:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise NotFoundError("import.no_file", path=shown) from None
+    except IsADirectoryError:
+        raise UserError("import.is_folder", path=shown) from None
+    except (OSError, ValueError) as problem:
+        said = getattr(problem, "strerror", None) or problem
+        raise UserError("import.unreadable", path=shown, problem=said) from None
+    if len(raw) > MAX_BYTES:
+        raise UserError("import.too_large", path=shown, limit=MAX_BYTES // 2**20)
+    return raw
+
+
+def _decoded(raw: bytes, shown: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = raw.count(b"\n", 0, problem.start) + 1
+        raise refusal([f"{shown}:{line}  {text('import.not_utf8')}"]) from None
+
+
+def forget(settings: Settings, name: str) -> tuple[Section, str, str]:
+    """Take an import out of force: what it was, the hash of the snapshot that keeps it, that of prices now.
+
+    Raises:
+        NotFoundError: nothing was imported under that name.
+    """
+    before = current(settings.home)
+    section = before.sections.get(f"{IMPORTED}{name}")
+    if section is None:
+        near = get_close_matches(name, [one.label for one in before.imports], n=3)
+        if near:
+            raise NotFoundError("import.no_import_near", name=show(name), near=", ".join(near))
+        raise NotFoundError("import.no_import", name=show(name))
+    after = before.without(section.name)
+    keep(settings.home, after)
+    return section, before.sha256, table_of(after).sha256
+
+
+def imports_of(settings: Settings) -> tuple[Section, ...]:
+    """What was imported, the oldest first."""
+    return current(settings.home).imports

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from headway.catalog.refreshed import Refreshed
+from headway.catalog.aws_fetch import NOT_AGAIN, Fetched
+from headway.catalog.refreshed import Refreshed, Section
 from headway.catalog.table import Change
 from headway.catalog.types import Accelerator, ListedPrice
 
@@ -69,7 +70,7 @@ def refreshed_document(done: Refreshed) -> dict[str, Any]:
     """What a refresh took over, refused, and could not get."""
     return {
         "schema_version": 1,
-        "sha256": done.sha256,
+        "sha256": done.prices_sha256,
         "sections": [
             {
                 "section": section.name,
@@ -94,7 +95,29 @@ def refreshed_document(done: Refreshed) -> dict[str, Any]:
         ],
         "failed": [{"section": f"{one.kind}/{one.region}", "problem": one.problem} for one in done.failed],
         "skipped": done.skipped,
+        "left_aside": None if done.aside is None else str(done.aside),
     }
+
+
+def failed_rows(failed: Iterable[Fetched]) -> list[dict[str, str]]:
+    """What could not be fetched, one row for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for one in failed:
+        reasons.setdefault(one.problem.removeprefix(NOT_AGAIN), []).append(f"{one.kind}/{one.region}")
+    return [{"section": ", ".join(names), "problem": problem} for problem, names in reasons.items()]
+
+
+def import_rows(sections: Iterable[Section]) -> list[dict[str, Any]]:
+    """What was imported, as plain rows."""
+    return [
+        {
+            "name": section.label,
+            "imported": day(section.fetched_at),
+            "prices": len(section.prices),
+            "file": section.file or section.source,
+        }
+        for section in sections
+    ]
 
 
 def accelerator_rows(devices: Iterable[Accelerator]) -> list[dict[str, Any]]:

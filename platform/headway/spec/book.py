@@ -1,14 +1,16 @@
 """A price book: what a team really pays, as layers over the list prices, applied in their order."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import date
 from decimal import Decimal
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from headway.spec.parts import Found, Part, fault
-from headway.spec.problems import show
+from headway.spec.problems import KeyPath, show
 from headway.spec.quantities import Number, Price, Version, Whole, entries, money, within
 from headway.spec.sites import Capacity
 from headway.spec.texts import Name, Person, matching
@@ -41,7 +43,10 @@ class _Layer(Part):
 
 
 class Discount(_Layer):
-    """A negotiated discount on list prices; patterns as `p5.*`."""
+    """A negotiated discount on list prices; patterns as `p5.*`.
+
+    It lowers on-demand prices alone unless `capacity` names others: what is negotiated seldom covers spot.
+    """
 
     kind: Literal["discount"]
     percent: Annotated[Number, within("book.percent")]
@@ -103,6 +108,41 @@ class BookSpec(Part):
 
     version: Version
     layers: Annotated[tuple[Layer, ...], entries("book.layers")]
+
+    def conflicts(self) -> Iterator[Found]:
+        """Plans and receipts show layers by their names: no two have the same."""
+        named: set[str] = set()
+        for index, layer in enumerate(self.layers):
+            if layer.name in named:
+                yield Found(("layers", index, "name"), "spec.name_twice", {"name": show(layer.name)})
+            named.add(layer.name)
+
+
+def unknown_names(spec: BookSpec, instances: Collection[str], regions: Collection[str]) -> Iterator[Found]:
+    """What layers speak of and nobody knows: they would do nothing, and say nothing of it."""
+    for index, layer in enumerate(spec.layers):
+        if isinstance(layer, Credit):
+            continue
+        several = isinstance(layer, Discount)
+        given = (
+            ("instances" if several else "instance", instances, "spec.unknown_instance"),
+            ("regions" if several else "region", regions, "spec.unknown_region"),
+        )
+        for key, known, message in given:
+            at = ("layers", index, key)
+            if isinstance(layer, Discount):
+                patterns: Patterns = getattr(layer, key)
+                for place, pattern in enumerate(patterns):
+                    if not any(fnmatchcase(name, pattern) for name in known):
+                        yield _unknown((*at, place), pattern, known, "spec.pattern_of_none")
+            elif getattr(layer, key) not in known:
+                yield _unknown(at, getattr(layer, key), known, message)
+
+
+def _unknown(at: KeyPath, given: str, known: Collection[str], message: str) -> Found:
+    near = get_close_matches(given.strip("*?."), sorted(known), n=3)
+    values: dict[str, object] = {"value": show(given), "near": ", ".join(near)}
+    return Found(at, f"{message}_near" if near else message, values)
 
 
 def percent_of(layer: Discount) -> Decimal:

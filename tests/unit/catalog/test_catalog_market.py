@@ -7,17 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from headway.catalog import refreshed
-from headway.catalog.imported import parse_prices
-from headway.catalog.refreshed import PriceSnapshot, Section, current, keep, load
 from headway.catalog.table import merged
-from headway.catalog.tables import accelerators
 from headway.catalog.types import ListedPrice
 from headway.controller.figures import figures_of
 from headway.controller.offerings import offerings_of
 from headway.controller.pricing import book_of, import_prices, market_of, sites_of
 from headway.costing.layers import Credit, DiscountLayer, Drawn, PrivateRate, apply_layers, draw_credits
-from headway.errors import UserError
 from headway.settings import Settings
 from headway.spec.problems import SpecProblems
 
@@ -129,8 +124,7 @@ def test_credits_pay_until_they_are_spent() -> None:
 def test_imported_prices_are_offerings_to_compare_with(home: Path) -> None:
     file = home / "other clouds.csv"
     file.write_text(CSV)
-    section, _sha = import_prices(Settings.load(), file, NOW)
-    assert len(section.prices) == 2
+    assert len(import_prices(Settings.load(), file, NOW).section.prices) == 2
     found = offered()
     assert found["import:lambda/us-west-1/gpu_8x_h100"].price_per_hour == D("23.92")
     assert found["import:lambda/us-west-1/gpu_8x_h100"].devices == 8
@@ -139,58 +133,8 @@ def test_imported_prices_are_offerings_to_compare_with(home: Path) -> None:
     assert len(offered()) == len(found)
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("lambda,r,x,on-demand,0,USD,,,,,", "price_per_hour"),
-        ("lambda,r,x,on-demand,1,usd,,,,,", "currency"),
-        ("lambda,r,x,sometimes,1,USD,,,,,", "capacity"),
-        ("lambda,r,x,on-demand,1,USD,h9000,8,,,", "h9000"),
-        ("lambda,r,x,on-demand,1,USD,h100-sxm,,,,", "how many"),
-        ("lambda,r,x,on-demand,nan,USD,,,,,", "price_per_hour"),
-        ("aws,r,x,on-demand,1,USD,,,,,", "prices refresh"),
-        (",r,x,on-demand,1,USD,,,,,", "provider is empty"),
-        ("lambda,r,x,on-demand,1,USD,,,,,,surplus", "more cells"),
-        ("gcp,europe-west4,a3-highgpu-8g,spot,1,USD,,,,,", "twice"),
-    ],
-)
-def test_a_wrong_line_is_told_and_nothing_is_taken_over(home: Path, line: str, said: str) -> None:
-    file = home / "wrong.csv"
-    file.write_text(CSV + line + "\n")
-    with pytest.raises(UserError, match=r"wrong\.csv:4") as caught:
-        import_prices(Settings.load(), file, NOW)
-    assert said in str(caught.value)
-    assert not current(home).sections
-
-
-@pytest.mark.parametrize("text", ["", "provider,region\n", "a,b\n1,2\n", CSV.splitlines()[0]])
-def test_a_file_without_prices_is_told(text: str) -> None:
-    with pytest.raises(UserError):
-        parse_prices(text.splitlines(), "f.csv", NOW, sorted(accelerators()))
-
-
 def listed(price: str, start: int, seen: int = 0) -> ListedPrice:
     return ListedPrice("p5", "r", "on-demand", "USD", price, start, None, seen, "s")
-
-
-def test_a_snapshot_is_swapped_whole_and_old_ones_stay(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = PriceSnapshot({"a": Section("a", 1, "s", (listed("1", 5),))})
-    sha = keep(tmp_path, first)
-    second = first.with_sections({"b": Section("b", 2, "s", (listed("2", 6),))})
-
-    def dies(*_: object) -> None:
-        raise OSError("the disk is full")
-
-    with monkeypatch.context() as broken:
-        broken.setattr(refreshed.os, "fsync", dies)
-        with pytest.raises(OSError, match="full"):
-            keep(tmp_path, second)
-    assert current(tmp_path) == first
-    assert [path.suffix for path in (tmp_path / "prices" / "snapshots").iterdir()] == [".json"]
-    assert keep(tmp_path, second) != sha
-    assert load(tmp_path, sha) == first
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,10 @@ def boto3_clients() -> MakeClient:
     def make(service: str, region: str) -> Client:
         try:
             return session.client(service, region_name=region, config=settings)
-        except ValueError as problem:  # so botocore refuses an endpoint that is no URL
+        except (
+            ValueError,
+            OSError,
+        ) as problem:  # an endpoint that is no URL, a credential_process that is gone
             raise ExternalError("refresh.no_profile", problem=problem) from None
 
     return make

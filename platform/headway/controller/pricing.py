@@ -51,7 +51,7 @@ from headway.spec.sites import AwsSite
 from headway.spec.validation import validate
 from headway.units import Money
 
-LONGEST_NAME = 100
+LONGEST_NAME, SHOWN_HOSTS = 100, 3
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d")
 
 
@@ -288,9 +288,9 @@ def _nothing(failed: Sequence[Fetched]) -> ExternalError:
     rows = failed_rows(failed)
     causes = {one.cause for one in failed}
     if causes == {"network"}:
-        sections = ", ".join(row["section"] for row in rows)
-        endpoints = ", ".join(sorted({one.endpoint for one in failed}))
-        return ExternalError("refresh.unreachable", endpoints=endpoints, sections=sections)
+        hosts = sorted({"/".join(one.endpoint.split("/")[:3]) for one in failed})
+        more = [f"… (+{len(hosts) - SHOWN_HOSTS})"] if len(hosts) > SHOWN_HOSTS else []
+        return ExternalError("refresh.unreachable", endpoints=", ".join([*hosts[:SHOWN_HOSTS], *more]))
     if causes == {"credentials"}:
         return ExternalError("refresh.no_credentials", problem="; ".join(row["problem"] for row in rows))
     said = "\n".join(f"{row['section']}: {row['problem']}" for row in rows)

@@ -75,6 +75,88 @@ def test_an_unpriced_region_and_an_unknown_type_are_not_found(headway):
     assert headway("prices", "list", "--at", "yesterday")[0] == 2
 
 
+CLOUD = (
+    "provider,region,instance,price_per_hour,currency,accelerator,accelerators\n"
+    "lambda,us-west-1,gpu_8x_h100,23.92,USD,h100-sxm,8\n"
+)
+
+
+def test_imports_are_listed_named_replaced_and_forgotten(headway, home, tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "prices.csv").write_text(CLOUD.replace("23.92", "2" if folder == "a" else "3"))
+    first, second = (str(tmp_path / folder / "prices.csv") for folder in ("a", "b"))
+    assert "nothing was imported" in headway("prices", "imports")[1]
+    code, out, err = headway("prices", "import", first)
+    assert (code, err) == (0, "")
+    printed = out.split()[-1]
+    assert len(printed) == 12
+    assert f"sha256 {printed}" in headway("prices", "list", "--region", "us-west-1")[2]
+    code, out, _err = headway("prices", "import", first)
+    assert code == 0
+    assert "unchanged" in out
+    assert out.split()[-1] == printed
+    _code, out, err = headway("prices", "import", second, "-o", "json")
+    assert "replaces 1 prices imported on 20" in err
+    assert first in err
+    replaced = json.loads(out)
+    assert replaced["replaced"]["file"] == first
+    assert headway("prices", "import", first, "--as", "of a", "-o", "csv")[0] == 0
+    rows = json.loads(headway("prices", "imports", "-o", "json")[1])["imports"]
+    assert [(row["name"], row["prices"], row["file"]) for row in rows] == [
+        ("prices", 1, second),
+        ("of a", 1, first),
+    ]
+    assert "of a" in headway("prices", "imports")[1]
+    shown = json.loads(headway("prices", "show", "gpu_8x_h100", "-o", "json")[1])["prices"]
+    assert [row["price_per_hour"] for row in shown] == ["2"]
+    found = json.loads(headway("prices", "list", "--accelerated", "-o", "json")[1])["prices"]
+    assert "lambda" in {row["provider"] for row in found}
+    code, out, _err = headway("prices", "forget", "of a")
+    assert code == 0
+    assert "are no longer in force" in out
+    assert headway("prices", "forget", "of a")[0] == 3
+    assert headway("prices", "diff", replaced["sha256"][:12])[0] == 0
+    assert headway("prices", "diff", "0000000000")[0] == 3
+    assert headway("prices", "import", str(tmp_path / "absent.csv"))[0] == 3
+    assert headway("prices", "import", str(tmp_path))[0] == 2
+
+
+def test_an_import_leaves_a_damaged_snapshot_aside_and_says_so(headway, home, tmp_path):
+    (home / "prices").mkdir(parents=True)
+    (home / "prices" / "current").write_bytes(b"\xff")
+    code, _out, err = headway("prices", "list")
+    assert code == 1
+    assert str(home / "prices" / "current") in err
+    assert "Traceback" not in err
+    (tmp_path / "a.csv").write_text(CLOUD)
+    code, _out, err = headway("prices", "import", str(tmp_path / "a.csv"))
+    assert code == 0
+    assert "left aside" in err
+    assert str(home / "prices" / "current") in err
+    assert headway("prices", "list")[0] == 0
+
+
+def test_list_prices_name_the_price_book_that_is_not_in_them(headway, home):
+    words = ["prices", "list", "--region", "us-east-1"]
+    assert "price book" not in headway(*words)[2]
+    home.mkdir()
+    (home / "prices.yaml").write_text("version: 1\nlayers:\n- {kind: discount, name: a, percent: 5}\n")
+    for each in (words, ["prices", "show", "p5.48xlarge"]):
+        _code, out, err = headway(*each)
+        assert f"your price book {home / 'prices.yaml'} is not in them" in err
+        assert "price book" not in out
+        assert json.loads(headway(*each, "-o", "json")[1])["price_book"] == str(home / "prices.yaml")
+
+
+def test_a_profile_that_is_not_there_is_told(headway, monkeypatch):
+    monkeypatch.setenv("AWS_PROFILE", "nope")
+    code, _out, err = headway("prices", "refresh")
+    assert code == 7
+    assert "nope" in err
+    assert "Traceback" not in err
+
+
 def test_devices_say_what_they_lack(headway):
     _code, out, _err = headway("accelerators", "-o", "json")
     rows = {row["key"]: row for row in json.loads(out)["accelerators"]}

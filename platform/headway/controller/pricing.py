@@ -363,11 +363,11 @@ def import_prices(settings: Settings, path: Path, now: int, name: str | None = N
         NotFoundError: there is no such file.
         UserError: it cannot be read, or says something that is not right.
     """
+    shown = visible(path)
+    raw = _bytes(path, shown)
     label = visible(path.stem) if name is None else name.strip()
     if not label or len(label) > LONGEST_NAME or not label.isprintable():
         raise UserError("import.bad_name", value=show(label))
-    shown = visible(path)
-    raw = _bytes(path, shown)
     found = parse_prices(_decoded(raw, shown), shown, now, accelerators())
     before, aside = usable(settings.home)
     key, digest = f"{IMPORTED}{label}", hashlib.sha256(raw).hexdigest()

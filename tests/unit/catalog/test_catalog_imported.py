@@ -126,7 +126,7 @@ def test_so_many_prices_load_and_more_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["latin.csv", "utf16.csv", "folder", "absent.csv", "absent/a.csv", "large.csv"]
+    "name", ["latin.csv", "utf16.csv", "folder", "..", "absent.csv", "absent/a.csv", "large.csv"]
 )
 def test_what_cannot_be_read_is_told_with_its_path(home: Path, name: str) -> None:
     path = home / name
@@ -143,7 +143,7 @@ def test_what_cannot_be_read_is_told_with_its_path(home: Path, name: str) -> Non
     assert str(path) in str(caught.value)
     assert caught.value.hint
     said = {"latin.csv": "latin.csv:2  a byte that is not UTF-8", "utf16.csv": "save the file as UTF-8"}
-    said |= {"folder": "a folder", "large.csv": "16 MiB"}
+    said |= {"folder": "a folder", "..": "a folder", "large.csv": "16 MiB"}
     assert said.get(name, "no such file") in str(caught.value)
 
 
@@ -164,7 +164,7 @@ def test_a_file_name_is_never_printed_as_it_is(home: Path) -> None:
     assert all(line.isprintable() for line in str(caught.value).splitlines())
     for name in ("", " ", "a\nb", "x" * 101):
         with pytest.raises(UserError, match="not a name"):
-            import_prices(Settings.load(), path.with_name("absent"), NOW, name)
+            import_prices(Settings.load(), path, NOW, name)
 
 
 def listed(price: str, start: int, currency: str = "USD") -> ListedPrice:

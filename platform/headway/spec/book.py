@@ -43,10 +43,9 @@ class _Layer(Part):
 
 
 class Discount(_Layer):
-    """A negotiated discount on list prices; patterns as `p5.*`.
+    """A negotiated discount on list prices; patterns as `p5.*`."""
 
-    It lowers on-demand prices alone unless `capacity` names others: what is negotiated seldom covers spot.
-    """
+    # On-demand prices alone unless `capacity` names others: what is negotiated seldom covers spot.
 
     kind: Literal["discount"]
     percent: Annotated[Number, within("book.percent")]

@@ -24,7 +24,7 @@ from headway.spec.problems import SHOWN_PROBLEMS, show
 NEEDED = ("provider", "region", "instance", "price_per_hour", "currency")
 MICROSECONDS_PER_DAY = 86_400_000_000
 KNOWN = (*NEEDED, "capacity", "accelerator", "accelerators", "vcpus", "memory_gib", "source", "from")
-MAX_ROWS, MAX_BYTES = 20_000, 16 * 2**20
+MAX_ROWS, MAX_BYTES = 100_000, 32 * 2**20
 _CAPACITIES = ("on-demand", "spot", "reserved", "savings-plan", "block")
 _CHARACTERS = {"source": 500}
 _USUAL_CHARACTERS = 100
@@ -138,7 +138,7 @@ class _Reading:
     def _clashes(self, line: int, price: ListedPrice, machine: InstanceType) -> Iterator[str]:
         key = (price.provider, price.instance)
         known = self.machines.setdefault(key, machine)
-        if replace(known, source="") != replace(machine, source=""):
+        if known is not machine and replace(known, source="") != replace(machine, source=""):
             yield text("import.other_hardware", line=self.lines[key])
         if price.place in self.prices:
             yield text("import.place_twice", line=self.lines[price.place])

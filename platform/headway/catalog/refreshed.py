@@ -7,16 +7,20 @@ HOME/prices/current                   the hash of the one in use
 from __future__ import annotations
 
 import errno
+import gc
 import hashlib
 import json
 import os
 import re
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 from headway.catalog.aws_fetch import Fetched
@@ -26,9 +30,14 @@ from headway.catalog.types import InstanceType, ListedPrice
 from headway.errors import DataError, UserError
 from headway.messages import text
 
-FORMAT = 1
+FORMAT = 2  # 1 named the columns in every row
 IMPORTED = "import/"
 _HASH = re.compile(r"[0-9a-f]{64}")
+_PRICE = tuple(one.name for one in fields(ListedPrice))
+_MACHINE = tuple(one.name for one in fields(InstanceType))
+_COLUMNS = {"prices": _PRICE, "machines": ("provider", *_MACHINE)}
+_PRICE_CELLS, _MACHINE_CELLS = attrgetter(*_PRICE), attrgetter(*_MACHINE)
+_COUNT = _MACHINE.index("accelerator_count")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,7 @@ class PriceSnapshot:
             return self.kept
         data = {
             "format": FORMAT,
+            "columns": {name: list(columns) for name, columns in _COLUMNS.items()},
             "sections": {name: _plain(self.sections[name]) for name in sorted(self.sections)},
         }
         return json.dumps(data, sort_keys=True, separators=(",", ":"), default=str).encode()
@@ -117,16 +127,12 @@ class PriceSnapshot:
 
 
 def _plain(section: Section) -> dict[str, Any]:
-    """A section as JSON takes it: by hand, `dataclasses.asdict` takes seconds where there are many prices."""
+    """A section as JSON takes it, a price or machine a row: of names in each, reading takes seconds more."""
     return {
-        **_shallow(section),
-        "prices": [_shallow(price) for price in section.prices],
-        "machines": [(provider, _shallow(machine)) for provider, machine in section.machines],
+        **{name: getattr(section, name) for name in section.__slots__},
+        "prices": [_PRICE_CELLS(price) for price in section.prices],
+        "machines": [(provider, *_MACHINE_CELLS(machine)) for provider, machine in section.machines],
     }
-
-
-def _shallow(one: Section | ListedPrice | InstanceType) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in one.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,21 +202,37 @@ def load(home: Path, sha256: str) -> PriceSnapshot:
     if hashlib.sha256(body).hexdigest() != sha256:
         raise DataError("refresh.damaged", path=path)
     try:
-        return PriceSnapshot(_sections(json.loads(body)), body)
+        with _no_collection():
+            return PriceSnapshot(_sections(json.loads(body)), body)
     except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError):
         raise DataError("refresh.other_layout", path=path) from None
 
 
+@contextmanager
+def _no_collection() -> Generator[None]:
+    """Rows in their thousands, none of them in a cycle: the collector would walk them all time and again."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
 def _sections(data: dict[str, Any]) -> dict[str, Section]:
-    if data["format"] != FORMAT:
+    if data["format"] not in (1, FORMAT):
         raise ValueError(data["format"])
+    for name, columns in data.get("columns", {}).items():
+        if tuple(columns) != _COLUMNS[name][: len(columns)]:  # columns are only ever added at the end
+            raise ValueError(name)
     return {
         name: Section(
             name,
             int(raw["fetched_at"]),
             str(raw["source"]),
-            tuple(ListedPrice(**price) for price in raw["prices"]),
-            tuple((provider, _machine(machine)) for provider, machine in raw["machines"]),
+            tuple(map(_price, raw["prices"])),
+            tuple(map(_machine, raw["machines"])),
             str(raw.get("file", "")),
             str(raw.get("digest", "")),
         )
@@ -218,9 +240,16 @@ def _sections(data: dict[str, Any]) -> dict[str, Section]:
     }
 
 
-def _machine(raw: dict[str, Any]) -> InstanceType:
-    values: dict[str, Any] = {**raw, "accelerator_count": Decimal(raw["accelerator_count"])}
-    return InstanceType(**values)
+def _price(row: dict[str, Any] | list[Any]) -> ListedPrice:
+    return ListedPrice(**row) if isinstance(row, dict) else ListedPrice(*row)
+
+
+def _machine(row: list[Any]) -> tuple[str, InstanceType]:
+    provider, *cells = row
+    if isinstance(cells[0], dict):
+        cells = list(_MACHINE_CELLS(SimpleNamespace(**cells[0])))
+    cells[_COUNT] = Decimal(cells[_COUNT])
+    return provider, InstanceType(*cells)
 
 
 def kept(home: Path) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from headway.catalog import imported
 from headway.catalog.imported import MAX_BYTES, MAX_ROWS, parse_prices
 from headway.catalog.refreshed import current, kept
 from headway.catalog.table import imported_series
@@ -118,11 +119,13 @@ def test_every_wrong_line_is_counted_and_some_are_shown() -> None:
     assert told[-1] == "… and 20 more"
 
 
-def test_so_many_prices_load_and_more_are_refused() -> None:
-    rows = [ROW.replace("us-west-1", f"r{n}") for n in range(MAX_ROWS)]
-    assert len(parse_prices("\n".join([HEAD, *rows]), "f", NOW, accelerators()).prices) == MAX_ROWS
+def test_so_many_prices_load_and_more_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MAX_ROWS == 100_000
+    monkeypatch.setattr(imported, "MAX_ROWS", 2_000)
+    rows = [ROW.replace("us-west-1", f"r{n}") for n in range(2_000)]
+    assert len(parse_prices("\n".join([HEAD, *rows]), "f", NOW, accelerators()).prices) == 2_000
     (told,) = faults("\n".join([HEAD, *rows, ROW, ROW]))
-    assert told.startswith(f"f.csv:{MAX_ROWS + 2}  more than 20,000 prices: give the file in parts")
+    assert told.startswith("f.csv:2002  more than 2,000 prices: give the file in parts")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +146,7 @@ def test_what_cannot_be_read_is_told_with_its_path(home: Path, name: str) -> Non
     assert str(path) in str(caught.value)
     assert caught.value.hint
     said = {"latin.csv": "latin.csv:2  a byte that is not UTF-8", "utf16.csv": "save the file as UTF-8"}
-    said |= {"folder": "a folder", "..": "a folder", "large.csv": "16 MiB"}
+    said |= {"folder": "a folder", "..": "a folder", "large.csv": "32 MiB"}
     assert said.get(name, "no such file") in str(caught.value)
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import cProfile
 import errno
+import gc
 import hashlib
 import json
 import os
-import time
+import shutil
+from dataclasses import asdict
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -14,7 +18,7 @@ import pytest
 from headway.catalog import refreshed
 from headway.catalog.refreshed import PriceSnapshot, Section, current, keep, kept, load
 from headway.catalog.types import InstanceType, ListedPrice
-from headway.controller.pricing import import_prices, prices_of, refresh, table_of
+from headway.controller.pricing import import_prices, market_of, prices_of, refresh, table_of
 from headway.errors import DataError, UserError
 from headway.settings import Settings
 
@@ -69,12 +73,44 @@ def test_a_snapshot_is_swapped_whole_and_old_ones_stay(
     assert load(tmp_path, sha) == first
 
 
+MACHINE = InstanceType("m", 8, 2**30, None, Decimal("0.5"), 1e9, True, "x86", "s", "q")
+
+
 def test_a_snapshot_reads_back_as_it_was(tmp_path: Path) -> None:
-    machine = InstanceType("m", 8, 2**30, None, refreshed.Decimal("0.5"), 1e9, True, "x86", "s", "q")
-    section = Section("a", 1, "s", (listed("1", 5),), (("aws", machine),), "f", "d")
+    section = Section("a", 1, "s", (listed("1", 5),), (("aws", MACHINE),), "f", "d")
     found = load(tmp_path, keep(tmp_path, PriceSnapshot({"a": section})))
     assert found.sections == {"a": section}
     assert found.sha256 == PriceSnapshot({"a": section}).sha256
+
+
+def pointed_at(home: Path, data: dict[str, object]) -> Path:
+    """Put a snapshot of any layout in use, as another version may have written it."""
+    body = json.dumps(data).encode()
+    path = home / "prices" / "snapshots" / f"{hashlib.sha256(body).hexdigest()}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(body)
+    (home / "prices" / "current").write_text(path.stem)
+    return path
+
+
+@pytest.mark.parametrize("more", [{}, {"file": "f", "digest": "d"}])
+def test_a_snapshot_of_the_first_layout_is_read_and_keeps_its_hash(home: Path, more: dict[str, str]) -> None:
+    machine = {**asdict(MACHINE), "accelerator_count": "0.5"}
+    raw = {"fetched_at": 1, "source": "s", "prices": [asdict(listed("1", 5))], "machines": [["aws", machine]]}
+    path = pointed_at(home, {"format": 1, "sections": {"a": {**raw, **more}}})
+    found = current(home)
+    assert found.sections == {"a": Section("a", 1, "s", (listed("1", 5),), (("aws", MACHINE),), **more)}
+    assert (found.sha256, keep(home, found)) == (path.stem, path.stem)
+    assert load(home, keep(home, found.without("a"))).sections == {}
+
+
+@pytest.mark.parametrize("columns", [["price_text", "instance"], ["unheard"], None, 5])
+def test_columns_in_another_order_are_another_layout(home: Path, columns: object) -> None:
+    prices: dict[str, object] = {"fetched_at": 1, "source": "s", "prices": [["1", "p5"]], "machines": []}
+    path = pointed_at(home, {"format": 2, "columns": {"prices": columns}, "sections": {"a": prices}})
+    with pytest.raises(DataError, match="not laid out as this version") as caught:
+        current(home)
+    assert str(path) in str(caught.value)
 
 
 def damage(home: Path, how: bytes | str) -> Path:
@@ -93,11 +129,7 @@ def damage(home: Path, how: bytes | str) -> Path:
     elif how == "changed":
         file.write_bytes(file.read_bytes().replace(b'"1"', b'"2"'))
     else:
-        body = json.dumps({"format": 2, "sections": {}}).encode()
-        sha = hashlib.sha256(body).hexdigest()
-        file = file.with_name(f"{sha}.json")
-        file.write_bytes(body)
-        pointer.write_text(sha)
+        return pointed_at(home, {"format": 99, "sections": {}})
     return file
 
 
@@ -176,9 +208,30 @@ def test_a_home_that_cannot_be_written_is_told(home: Path, what: str) -> None:
     assert "HEADWAY_HOME" in (caught.value.hint or "")
 
 
-def test_so_many_prices_are_at_hand_in_little_time(home: Path) -> None:
-    rows = tuple(listed("1", 5) for _ in range(20_000))
-    keep(home, PriceSnapshot({"import/a": Section("import/a", 1, "s", rows)}))
-    start = time.process_time()
+def calls_for(home: Path, count: int) -> int:
+    """How many calls it takes to import so many prices, and to have them at hand in a later command."""
+    head, row = CSV.splitlines()
+    rows = [row.replace("gpu_8x_h100", f"m{n}") for n in range(count)]
+    (home.parent / "a.csv").write_text("\n".join([head, *rows]))
+    shutil.rmtree(home, ignore_errors=True)
+    with cProfile.Profile() as profile:
+        import_prices(Settings.load(), home.parent / "a.csv", NOW)
+        market = market_of(Settings.load())
+        assert market.table.in_force("us-west-1", f"m{count - 1}", "on-demand", NOW, "lambda")
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+def test_many_prices_cost_their_number_and_not_its_square(home: Path) -> None:
+    calls_for(home, 1)  # what is read once
+    few, many = calls_for(home, 500), calls_for(home, 2_000)
+    package = calls_for(home, 1)
+    assert many - package < 4.2 * (few - package)
+
+
+def test_the_collector_runs_again_after_a_load(home: Path) -> None:
     prices_of(Settings.load())
-    assert time.process_time() - start < 6  # about 1 s; dataclasses.asdict alone took 4
+    assert gc.isenabled()
+    pointed_at(home, {"format": 2, "sections": 0})
+    with pytest.raises(DataError):
+        current(home)
+    assert gc.isenabled()

@@ -70,10 +70,8 @@ def boto3_clients() -> MakeClient:
     def make(service: str, region: str) -> Client:
         try:
             return session.client(service, region_name=region, config=settings)
-        except (
-            ValueError,
-            OSError,
-        ) as problem:  # an endpoint that is no URL, a credential_process that is gone
+        # An endpoint that is no URL, a credential_process that is gone.
+        except (ValueError, OSError) as problem:
             raise ExternalError("refresh.no_profile", problem=problem) from None
 
     return make
@@ -90,9 +88,8 @@ def fetch(
     from botocore.parsers import ResponseParserError
 
     expected = (BotoCoreError, ClientError, ResponseParserError, DataError, ExternalError)
-    down: dict[
-        str, Fetched
-    ] = {}  # who does not answer once is not asked again: each try takes its retries' time
+    # Who does not answer once is not asked again: each try takes its retries' time.
+    down: dict[str, Fetched] = {}
     for region in regions:
         for kind in kinds:
             service = _SERVICES.get(kind, f"ec2 {region}")

@@ -15,6 +15,7 @@ from typing import cast
 FALLBACK = "en"
 
 
+@cache
 def languages() -> tuple[str, ...]:
     """The languages that ship, by the two-letter name of their file."""
     folder = files("headway").joinpath("locale")

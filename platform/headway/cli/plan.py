@@ -12,8 +12,13 @@ from headway.cli.render import columns, emit, output_option
 from headway.messages import text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from headway.controller.planning import Planned
     from headway.planner.types import Rival
+
+
+MOST_ROWS = 40
 
 
 @click.command("plan", help=text("cli.plan"))
@@ -51,8 +56,9 @@ def plan_text(name: str, planned: Planned) -> str:
 
     work, result = planned.work, planned.result
     profile = work.profile
-    ranked = [rival for rival in result.rivals if rival.verdict in {Verdict.CHOSEN, Verdict.ALTERNATIVE}]
-    losers = [rival for rival in result.rivals if rival not in ranked]
+    winning = {Verdict.CHOSEN, Verdict.ALTERNATIVE}
+    every = [rival for rival in result.rivals if rival.verdict in winning]
+    ranked, losers = every[:MOST_ROWS], [one for one in result.rivals if one.verdict not in winning]
     lines = [
         text(
             "plan.title",
@@ -87,6 +93,7 @@ def plan_text(name: str, planned: Planned) -> str:
         ]
         lines.append(columns([["#", *head], *cells], right=(7, 8)))
         lines.extend(f"  {number}. {why(rival)}" for number, rival in enumerate(ranked, start=1))
+        lines.extend(_more(every))
     else:
         lines.append(text("plan.nothing_but" if result.would_do else "plan.nothing"))
     lines.extend(_interruptions(result.chosen))
@@ -95,9 +102,15 @@ def plan_text(name: str, planned: Planned) -> str:
         lines.extend(["", text("plan.not_chosen", count=len(losers))])
         lines.extend(
             _loser(rival.verdict.value, rival.offering.key, rival.offering.instance, why(rival))
-            for rival in losers
+            for rival in losers[:MOST_ROWS]
         )
+        lines.extend(_more(losers))
     return "\n".join([*lines, "", *_basis(planned)])
+
+
+def _more(rivals: Sequence[Rival]) -> list[str]:
+    left = len(rivals) - MOST_ROWS
+    return [text("plan.more", count=f"{left:,}")] if left > 0 else []
 
 
 def _interruptions(chosen: Rival | None) -> list[str]:

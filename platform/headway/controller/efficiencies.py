@@ -29,7 +29,15 @@ def _model() -> ThroughputModel:
 
 def with_efficiencies(offerings: Sequence[Offering], work: Work) -> list[Offering]:
     """Offerings with the efficiency of this work; what the model says nothing of keeps what it had."""
-    return [_fitted(offering, work) for offering in offerings]
+    known: dict[tuple[object, ...], Efficiency] = {}
+    found: list[Offering] = []
+    for offering in offerings:
+        key = offering.hardware
+        if key not in known:
+            known[key] = _fitted(offering, work)
+        same = known[key] is offering.efficiency
+        found.append(offering if same else replace(offering, efficiency=known[key]))
+    return found
 
 
 def is_causal(profile: ModelProfile) -> bool:
@@ -38,13 +46,13 @@ def is_causal(profile: ModelProfile) -> bool:
     return profile.logit_bytes_per_token > 0 and not encoder
 
 
-def _fitted(offering: Offering, work: Work) -> Offering:
+def _fitted(offering: Offering, work: Work) -> Efficiency:
     device = device_of(accelerators()[offering.accelerator])
     if offering.processor or device is None:
-        return offering
+        return offering.efficiency
     recipe = _reference(work, offering)
     found = None if recipe is None else _efficiency(offering, device, work.profile, recipe)
-    return offering if found is None else replace(offering, efficiency=found)
+    return found or offering.efficiency
 
 
 def _reference(work: Work, offering: Offering) -> Recipe | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from itertools import chain, product
+from math import inf
 
 from headway.planner.moving import other_currency, unpriced
 from headway.planner.predict import memory_bytes, predict, step_seconds
@@ -25,7 +26,8 @@ _ORDER = list(Verdict)
 
 def plan(work: Work, offerings: Sequence[Offering], limits: Limits, goal: str = "cheapest") -> PlanResult:
     """Rank all offerings for a piece of work under limits."""
-    rivals = [_judge(work, offering, limits) for offering in offerings]
+    layouts: Layouts = {}
+    rivals = [_judge(work, offering, limits, layouts) for offering in offerings]
     feasible = [rival for rival in rivals if rival.verdict is Verdict.ALTERNATIVE]
     ranked = _rank(feasible, goal)
     losers = [rival for rival in rivals if rival.verdict is not Verdict.ALTERNATIVE]
@@ -60,8 +62,23 @@ def recipes(work: Work, devices: int, nodes: int = 1) -> Iterator[Recipe]:
                 yield Recipe(sharding, recompute, size, lean)
 
 
-def fitting(work: Work, offering: Offering, nodes: int) -> Prediction | None:
-    """The fastest recipe that fits; at equal speed the simpler sharding, then the larger micro-batch."""
+Layouts = dict[tuple[object, ...], Recipe | None]
+
+
+def fitting(work: Work, offering: Offering, nodes: int, known: Layouts | None = None) -> Prediction | None:
+    """The fastest recipe that fits; at equal speed the simpler sharding, then the larger micro-batch.
+
+    `known` keeps what was found for a piece of work: the same hardware at many places is laid out once.
+    """
+    layouts: Layouts = {} if known is None else known
+    key = (nodes, *offering.hardware)
+    if key not in layouts:
+        layouts[key] = _fastest(work, offering, nodes)
+    recipe = layouts[key]
+    return None if recipe is None else predict(work, recipe, offering, nodes)
+
+
+def _fastest(work: Work, offering: Offering, nodes: int) -> Recipe | None:
     devices = nodes * offering.devices
     if work.global_batch < devices:
         return None
@@ -76,10 +93,10 @@ def fitting(work: Work, offering: Offering, nodes: int) -> Prediction | None:
         key = (seconds, simplest[recipe.sharding], -recipe.micro_batch)
         if best is None or key < best:
             best, chosen = key, recipe
-    return None if chosen is None else predict(work, chosen, offering, nodes)
+    return chosen
 
 
-def _judge(work: Work, offering: Offering, limits: Limits) -> Rival:
+def _judge(work: Work, offering: Offering, limits: Limits, layouts: Layouts) -> Rival:
     rule = _forbidden(offering, limits)
     if rule is not None:
         return Rival(offering, Verdict.FORBIDDEN, None, *rule)
@@ -92,7 +109,7 @@ def _judge(work: Work, offering: Offering, limits: Limits) -> Rival:
     counts = node_counts(offering, limits)
     if not counts:
         return Rival(offering, Verdict.UNSUITED, None, *_wrong_size(offering, limits))
-    found = [prediction for nodes in counts if (prediction := fitting(work, offering, nodes)) is not None]
+    found = [prediction for nodes in counts if (prediction := fitting(work, offering, nodes, layouts))]
     if not found:
         return _too_small(work, offering, counts)
     if offering.price_per_hour is None:
@@ -200,11 +217,15 @@ def _rank(feasible: Sequence[Rival], goal: str) -> list[Rival]:
     main = max(currencies, key=lambda code: sum(rival.offering.currency == code for rival in feasible))
     ordered = sorted(feasible, key=lambda rival: (rival.offering.currency != main, *_goal_key(rival, goal)))
     ranked: list[Rival] = []
+    # A dominated plan wins at no price of time; at none of carbon either, where its better one's is known.
+    race: list[Rival] = []
     best = {code: _front([r for r in feasible if r.offering.currency == code]) for code in currencies}
     for rival in ordered:
         # Nearly all that are dominated are so by the front; where carbon is not known, another may do it.
         candidates = chain(best[rival.offering.currency], feasible)
         better = next((other for other in candidates if _dominates(other, rival)), None)
+        if better is None or (_carbon(better) == inf != _carbon(rival)):
+            race.append(rival)
         if better is not None:
             values: dict[str, object] = {"better": better.offering.key}
             ranked.append(
@@ -216,7 +237,7 @@ def _rank(feasible: Sequence[Rival], goal: str) -> list[Rival]:
             ranked.append(rival)
     chosen = next((item for item in ranked if item.verdict is Verdict.CHOSEN), None)
     if chosen is not None:
-        ranked = [_with_turning_point(item, chosen, ranked) for item in ranked]
+        ranked = [_with_turning_point(item, chosen, race) for item in ranked]
     return sorted(ranked, key=lambda item: _ORDER.index(item.verdict))
 
 
@@ -246,7 +267,7 @@ def _front(feasible: Sequence[Rival]) -> list[Rival]:
 
 def _carbon(rival: Rival) -> float:
     grams = rival.prediction.grams_co2e if rival.prediction is not None else None
-    return float("inf") if grams is None else grams
+    return inf if grams is None else grams
 
 
 def _dominates(left: Rival, right: Rival) -> bool:
@@ -256,11 +277,13 @@ def _dominates(left: Rival, right: Rival) -> bool:
     a, b = left.prediction, right.prediction
     assert a is not None
     assert b is not None
-    mine: tuple[Decimal, ...] = (a.cost or Decimal(0), Decimal(repr(a.seconds.expected)))
-    theirs: tuple[Decimal, ...] = (b.cost or Decimal(0), Decimal(repr(b.seconds.expected)))
-    if a.grams_co2e is not None and b.grams_co2e is not None:
-        mine, theirs = (*mine, Decimal(repr(a.grams_co2e))), (*theirs, Decimal(repr(b.grams_co2e)))
-    return all(x <= y for x, y in zip(mine, theirs, strict=True)) and mine != theirs
+    mine, theirs = a.seconds.expected, b.seconds.expected
+    if mine > theirs or (a.cost or 0) > (b.cost or 0):
+        return False
+    less = mine < theirs or (a.cost or 0) < (b.cost or 0)
+    if a.grams_co2e is None or b.grams_co2e is None:
+        return less
+    return a.grams_co2e <= b.grams_co2e and (less or a.grams_co2e < b.grams_co2e)
 
 
 def _with_turning_point(rival: Rival, chosen: Rival, race: Sequence[Rival]) -> Rival:

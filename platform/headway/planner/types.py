@@ -80,6 +80,14 @@ class Offering:
     egress: Egress | None = None
     queue_seconds: float = 0.0
 
+    @property
+    def hardware(self) -> tuple[object, ...]:
+        """All that a layout and its speed depend on, without place and price."""
+        return (
+            self.accelerator, self.processor, self.devices, self.memory_bytes, tuple(self.peak_flops.items()),
+            self.device_link_bytes_per_second, self.node_link_bytes_per_second, self.efficiency,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Work:

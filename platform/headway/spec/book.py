@@ -138,10 +138,17 @@ def unknown_names(spec: BookSpec, instances: Collection[str], regions: Collectio
                 yield _unknown(at, getattr(layer, key), known, message)
 
 
+_NEAR = {
+    "spec.unknown_instance": "spec.unknown_instance_near",
+    "spec.unknown_region": "spec.unknown_region_near",
+    "spec.pattern_of_none": "spec.pattern_of_none_near",
+}
+
+
 def _unknown(at: KeyPath, given: str, known: Collection[str], message: str) -> Found:
     near = get_close_matches(given.strip("*?."), sorted(known), n=3)
     values: dict[str, object] = {"value": show(given), "near": ", ".join(near)}
-    return Found(at, f"{message}_near" if near else message, values)
+    return Found(at, _NEAR[message] if near else message, values)
 
 
 def percent_of(layer: Discount) -> Decimal:

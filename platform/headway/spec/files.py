@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from headway.spec.book import BookSpec
 from headway.spec.job import JobSpec
 from headway.spec.loader import Document, parse_value, read
 from headway.spec.positions import Position, Positions
@@ -70,27 +69,6 @@ def load_sites(path: str | PathLike[str]) -> LoadedSites:
     return LoadedSites(validate(SitesSpec, document), document.positions, place, document.sha256)
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedBook:
-    """A checked price book and the digest of its text."""
-
-    spec: BookSpec
-    path: Path
-    text_sha256: str
-
-
-def load_book(path: str | PathLike[str]) -> LoadedBook:
-    """Read and check a price book.
-
-    Raises:
-        NotFoundError: there is no such file.
-        SpecProblems: with everything that is wrong with it.
-    """
-    place = Path(path)
-    document = read(place)
-    return LoadedBook(validate(BookSpec, document), place, document.sha256)
-
-
 def _override(document: Document, override: str) -> None:
     key, equals, written = override.partition("=")
     path: KeyPath = tuple(part.strip() for part in key.split("."))
@@ -123,4 +101,4 @@ def _forget(document: Document, path: KeyPath) -> None:
     document.problems[:] = [one for one in document.problems if not one.path or one.path[: len(path)] != path]
 
 
-__all__ = ["LoadedBook", "LoadedJob", "LoadedSites", "SpecProblems", "load_book", "load_job", "load_sites"]
+__all__ = ["LoadedJob", "LoadedSites", "SpecProblems", "load_job", "load_sites"]

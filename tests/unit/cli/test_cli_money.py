@@ -319,3 +319,17 @@ def test_a_plan_reads_in_french(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = run("plan", BERT).output
     for english in ("not chosen", "prices:", "samples", "efficiency of", "memory and"):
         assert english not in shown
+
+
+def test_a_long_list_of_offerings_is_cut_for_people_and_whole_for_machines(
+    home: Path, tmp_path: Path
+) -> None:
+    rows = "".join(f"nimbus,zone-{i},gpu-{i % 7},{20 + i % 5},USD,l40s,8,96,900\n" for i in range(300))
+    file = tmp_path / "many.csv"
+    head = "provider,region,instance,price_per_hour,currency,accelerator,accelerators,vcpus,memory_gib\n"
+    file.write_text(head + rows)
+    assert run("prices", "import", str(file)).exit_code == 0
+    assert len(document("plan", BERT)["offerings"]) > 300
+    shown = run("plan", BERT).output.splitlines()
+    assert len(shown) < 150
+    assert any("more (-o json has them all)" in line for line in shown)

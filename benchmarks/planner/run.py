@@ -18,6 +18,7 @@ from typing import Any
 
 from headway.catalog.tables import accelerators, instance_types, on_demand_prices, service_prices
 from headway.controller.offerings import device_offering
+from headway.controller.quotes import Quote
 from headway.costing.attribution import Holding, NodeBill, attribute
 from headway.costing.market import service_tiers
 from headway.costing.sharing import RULES, amounts
@@ -52,8 +53,11 @@ def offerings() -> list[Offering]:
             if "bf16" not in device.peak_flops or count >= CANDIDATES:
                 continue
             devices = int(kind.accelerator_count)
-            one = device_offering(device, devices, Decimal(row.price_text) / devices)
-            one = replace(one, key=f"{name}/{size}", instance=name, max_nodes=8 * size)
+            each = Quote(Decimal(row.price_text) / devices, row.currency, "list price", row.source)
+            one = device_offering(device, devices, each)
+            # Equal hardware is laid out once: these differ by a few bytes of memory, so that each is tried.
+            other = one.memory_bytes - size
+            one = replace(one, key=f"{name}/{size}", instance=name, max_nodes=8 * size, memory_bytes=other)
             found.append(one)
             count += sum(
                 len(list(recipes(work(), nodes * devices, nodes))) for nodes in node_counts(one, LIMITS)

@@ -56,7 +56,7 @@ def offerings() -> list[Offering]:
             each = Quote(Decimal(row.price_text) / devices, row.currency, "list price", row.source)
             one = device_offering(device, devices, each)
             # Equal hardware is laid out once: these differ by a few bytes of memory, so that each is tried.
-            other = one.memory_bytes - size
+            other = one.memory_bytes - len(found)
             one = replace(one, key=f"{name}/{size}", instance=name, max_nodes=8 * size, memory_bytes=other)
             found.append(one)
             count += sum(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 from driving import Headway
+
+# A shell starts what runs in the background deaf to Ctrl-C, and so would be all that these tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

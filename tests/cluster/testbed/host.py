@@ -17,9 +17,7 @@ BRIDGE = "headway0"
 NODE_IP = "10.244.0.1"
 POD_CIDR = "10.244.0.0/24"
 CGROUP = "headway-testbed"
-NETWORK = (
-    "headway-testbed"  # the name of the pods' network, which prefixes what its plugins leave in /var/lib/cni
-)
+NETWORK = "headway-testbed"
 FOLDERS = (
     "pki",
     "etcd",
@@ -38,6 +36,7 @@ _SYSCTLS = (  # the kubelet and kube-proxy set these
     "kernel/keys/root_maxkeys",
     "kernel/keys/root_maxbytes",
 )
+_DEVICES = Path("/var/lib/kubelet/device-plugins")  # where every kubelet listens, whatever its root folder
 _CHAINS = re.compile(r"\bKUBE-")
 
 
@@ -88,6 +87,14 @@ def processes(state: Path) -> list[Process]:
     return running + _of_pods(state)
 
 
+def traces(state: Path) -> list[str]:
+    """Whatever there is of a cluster on this machine, besides its logs."""
+    bridge = [f"bridge {BRIDGE}"] if Path(f"/sys/class/net/{BRIDGE}").exists() else []
+    files = [*(state / name for name in FOLDERS), *Path("/var/lib/cni/results").glob("*"), _DEVICES]
+    found = [str(file) for file in [*files, *cgroups()] if file.exists()]
+    return [*map(str, processes(state)), *mounts(state), *bridge, *chains(), *found]
+
+
 def mounts(state: Path) -> list[str]:
     """What is mounted in the state folder, in the order it was."""
     places = [line.split()[1] for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()]
@@ -106,9 +113,10 @@ def cgroups() -> list[Path]:
 
 
 def _stop_all(state: Path) -> None:
+    """End the programs, containerd too, then what it leaves running: the pods and their shims."""
     programs = Programs(state)
     for name in programs.names():
-        if name not in {"keeper", "containerd"}:
+        if name != "keeper":
             programs.stop(name, seconds=0.5)
     for _ in range(50):
         if not (left := _of_pods(state)):
@@ -117,8 +125,6 @@ def _stop_all(state: Path) -> None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGKILL)
         time.sleep(0.1)
-    if "containerd" in programs.names():
-        programs.stop("containerd")
 
 
 def _of_pods(state: Path) -> list[Process]:
@@ -163,12 +169,20 @@ def _remove_cgroup(folder: Path) -> None:
 
 
 def _forget_traces(state: Path) -> None:
-    """Remove what kubelet and the network plugins write outside any folder they are given."""
+    """Remove what kubelet, shims and network plugins write outside any folder they are given."""
+    for task in (state / "containerd/state/io.containerd.runtime.v2.task/k8s.io").glob("*"):
+        if (task / "address").exists():
+            socket = (task / "address").read_text(encoding="utf-8").removeprefix("unix://")
+            Path(socket).unlink(missing_ok=True)
+        for result in Path("/var/lib/cni/results").glob(f"*-{task.name}-*"):
+            result.unlink()
     for link in Path("/var/log/containers").glob("*.log"):
         if str(link.readlink()).startswith(f"{state}/"):
             link.unlink()
-    for result in Path("/var/lib/cni/results").glob(f"{NETWORK}-*"):
-        result.unlink()
+    for name in ("kubelet.sock", "kubelet_internal_checkpoint", "DEPRECATION"):
+        (_DEVICES / name).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        _DEVICES.rmdir()
 
 
 def _drop_chains(version: str) -> None:

@@ -17,7 +17,7 @@ def pytest_collection_modifyitems(items):
 
 
 def _chosen():
-    """The cluster, not started. Where it cannot be, tests are skipped with what to install; in CI they fail."""
+    """The cluster, not started; where it cannot be, skip with what to install, but fail in CI."""
     chosen = Cluster()
     lack = "" if chosen.given else lacking()
     if lack and os.environ.get("CI"):

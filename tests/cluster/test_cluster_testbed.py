@@ -51,9 +51,9 @@ def only_here(cluster):
 
 
 def test_nothing_is_left_of_a_cluster_whose_tests_were_killed(no_cluster):
-    code = "from testbed.cluster import Cluster; import time; Cluster().up(); print('up', flush=True); time.sleep(99)"
+    code = "import time; from testbed.cluster import Cluster; Cluster().up(); print('up', flush=True)"
     tests = subprocess.Popen(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", f"{code}; time.sleep(99)"],
         env={**os.environ, "PYTHONPATH": str(HERE)},
         stdout=subprocess.PIPE,
         text=True,

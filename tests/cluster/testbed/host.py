@@ -36,6 +36,7 @@ _SYSCTLS = (  # the kubelet and kube-proxy set these
     "kernel/keys/root_maxkeys",
     "kernel/keys/root_maxbytes",
 )
+_RESULTS = Path("/var/lib/cni/results")  # where the network plugins of every runtime keep theirs
 _DEVICES = Path("/var/lib/kubelet/device-plugins")  # where every kubelet listens, whatever its root folder
 _CHAINS = re.compile(r"\bKUBE-")
 
@@ -90,7 +91,7 @@ def processes(state: Path) -> list[Process]:
 def traces(state: Path) -> list[str]:
     """Whatever there is of a cluster on this machine, besides its logs."""
     bridge = [f"bridge {BRIDGE}"] if Path(f"/sys/class/net/{BRIDGE}").exists() else []
-    files = [*(state / name for name in FOLDERS), *Path("/var/lib/cni/results").glob("*"), _DEVICES]
+    files = [*(state / name for name in FOLDERS), *_RESULTS.glob(f"{NETWORK}-*"), _DEVICES]
     found = [str(file) for file in [*files, *cgroups()] if file.exists()]
     return [*map(str, processes(state)), *mounts(state), *bridge, *chains(), *found]
 
@@ -174,7 +175,7 @@ def _forget_traces(state: Path) -> None:
         if (task / "address").exists():
             socket = (task / "address").read_text(encoding="utf-8").removeprefix("unix://")
             Path(socket).unlink(missing_ok=True)
-        for result in Path("/var/lib/cni/results").glob(f"*-{task.name}-*"):
+        for result in _RESULTS.glob(f"*-{task.name}-*"):
             result.unlink()
     for link in Path("/var/log/containers").glob("*.log"):
         if str(link.readlink()).startswith(f"{state}/"):

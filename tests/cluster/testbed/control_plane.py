@@ -58,6 +58,8 @@ def _apiserver(keys: Path) -> list[str]:
         "--authorization-mode=Node,RBAC",
         "--enable-admission-plugins=NodeRestriction",
         "--allow-privileged=true",
+        # Debian's etcd cannot say how far a watch is. Told so, clients list; else KWOK tries again for long.
+        "--feature-gates=WatchList=false",
         # Without a client certificate the kubelet answers no `kubectl logs`.
         f"--kubelet-client-certificate={keys}/admin.crt",
         f"--kubelet-client-key={keys}/admin.key",

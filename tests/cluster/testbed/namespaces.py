@@ -34,20 +34,19 @@ def create_volumes(client: Client, name: str, storage: Path) -> None:
     }
     for purpose, (place, access) in places.items():
         client.apply(_volume(name, purpose, place, access), _claim(name, purpose, access))
-    client.wait_for(
-        lambda: all(claim["status"]["phase"] == "Bound" for claim in client.list("pvc", name)),
-        30,
-        "claims are bound",
-    )
+    client.wait_for(lambda: _all_bound(client, name), 30, f"{name}'s claims are bound")
 
 
 def remove(client: Client, name: str, storage: Path) -> None:
-    """Remove the namespace, its pods at once, and its volumes with what is in them."""
+    """Remove the namespace: its pods and volumes are gone on return, the rest soon after."""
     client.kubectl("delete", "namespace", name, "--wait=false", "--ignore-not-found")
-    client.kubectl("-n", name, "delete", "pods", "--all", "--grace-period=1", "--wait=false")
-    client.kubectl("wait", "--for=delete", f"namespace/{name}", "--timeout=100s")
-    client.kubectl("delete", "pv", "-l", f"headway.dev/namespace={name}", "--ignore-not-found")
+    client.kubectl("-n", name, "delete", "pods", "--all", "--grace-period=1", "--timeout=100s")
+    client.kubectl("delete", "pv", "-l", f"headway.dev/namespace={name}", "--wait=false")
     shutil.rmtree(storage / name, ignore_errors=True)
+
+
+def _all_bound(client: Client, namespace: str) -> bool:
+    return all(claim["status"]["phase"] == "Bound" for claim in client.list("pvc", namespace))
 
 
 def _volume(namespace: str, purpose: str, place: str, access: str) -> dict:

@@ -69,6 +69,19 @@ class NotFoundError(HeadwayError):
     exit_code = 3
 
 
+class AuthError(HeadwayError):
+    """No token, or one that is unknown, revoked or expired."""
+
+    code = "E-AUT-01"
+    exit_code = 4
+
+
+class ForbiddenError(AuthError):
+    """The caller is known, and may not do this."""
+
+    code = "E-AUT-02"
+
+
 class CapacityError(HeadwayError):
     """The machines at hand can never hold this run, or may not now."""
 

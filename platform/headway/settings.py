@@ -20,6 +20,10 @@ _DEFAULTS: dict[str, str] = {
     "ray_address": "",
     "durable_seconds": "2",
     "start_timeout_seconds": "180",
+    "address": "http://127.0.0.1:8270",
+    "token": "",
+    "blobs": "",
+    "webhook": "",
 }
 _VARIABLES: dict[str, str] = {name: f"HEADWAY_{name.upper()}" for name in _DEFAULTS}
 _VARIABLES["ray_address"] = "RAY_ADDRESS"

@@ -139,6 +139,7 @@ def test_every_family_of_messages_the_code_builds_is_known_here():
         "dashboard.capacity_",
         "whatif.",
         "breakeven.head_",
+        "services.state_",
         *(f"advise.{part}_" for part in ("input", "bound", "change", "head")),
     }
     assert families <= known | {"hint.", "method.", "metric.", "unit."}, "add its members to the test below"
@@ -150,6 +151,7 @@ def test_every_family_of_messages_the_code_builds_is_known_here():
         *(f"state.{state.value}" for state in RunState),
         *(f"cli.{command}" for command in COMMANDS),
         *(f"waste.{waste.value}" for waste in Waste),
+        *(f"services.state_{state}" for state in ("up", "stopped", "silent")),
         *(f"units.bad_{kind}" for kind in ("bytes", "seconds", "joules")),
         *(f"config.{name}" for name in ("name", "value", "origin")),
         *(f"ls.{name}" for name in ("run", "state", "team", "created", "cost")),

@@ -16,7 +16,14 @@ def command(output: str) -> None:
     from headway.settings import Settings
 
     settings = Settings.load()
-    rows = [{"name": item.name, "value": item.value, "origin": item.origin} for item in settings.values]
+    rows = [
+        {
+            "name": item.name,
+            "value": text("config.secret") if item.name == "token" and item.value else item.value,
+            "origin": item.origin,
+        }
+        for item in settings.values
+    ]
     head = [text(f"config.{name}") for name in ("name", "value", "origin")]
     emit(
         output,

@@ -30,8 +30,10 @@ def command(limit: int, states: tuple[str, ...], output: str) -> None:
     if unknown:
         raise UserError("ls.bad_state", state=unknown[0], known=", ".join(sorted(known)))
     with session() as where, where.ledger.read() as connection:
-        runs = queries.list_runs(connection, states=tuple(RunState(state) for state in wanted), limit=limit)
-        total = queries.count_runs(connection)
+        chosen = tuple(RunState(state) for state in wanted)
+        runs = queries.list_runs(connection, states=chosen, limit=limit, with_hidden=False)
+        total = queries.count_runs(connection, with_hidden=False)
+        ever = total or queries.count_runs(connection)
         sums = bills.totals_of(connection, [run.id for run in runs])
     rows: list[dict[str, Any]] = []
     for run in runs:
@@ -50,17 +52,17 @@ def command(limit: int, states: tuple[str, ...], output: str) -> None:
             }
         )
     emit(output, {"schema_version": SCHEMA_VERSION, "runs": rows}, rows, lambda: _table(rows))
-    unknown_folders = _unknown_folders(where.settings.home, total)
+    unknown_folders = _unknown_folders(where.settings.home, ever)
     if unknown_folders:
         say(text("ls.unknown_folders", count=unknown_folders, path=where.settings.home / "runs"))
     if output == "table" and total > len(rows) and not states:
         say(text("ls.more", shown=len(rows), total=total))
 
 
-def _unknown_folders(home: Path, total: int) -> int:
+def _unknown_folders(home: Path, ever: int) -> int:
     """Run folders beside an empty ledger: it was deleted or replaced, and somebody should know."""
     folder = home / "runs"
-    if total or not folder.is_dir():
+    if ever or not folder.is_dir():
         return 0
     return sum(1 for entry in folder.iterdir() if entry.is_dir())
 

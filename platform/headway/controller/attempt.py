@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, cast
 from headway.backends.local import driver as local
 from headway.backends.local.outcome import LOG_TAIL_BYTES, Outcome, judge
 from headway.backends.local.processes import marked
+from headway.blobs.choose import open_store
+from headway.blobs.packages import unpack
 from headway.controller.ingest import to_events
 from headway.costing.here import here_prices, here_rates
 from headway.costing.lines import run_cost
 from headway.costing.usage import Usage
-from headway.errors import ExternalError, UserError
+from headway.errors import ExternalError, HeadwayError, UserError
 from headway.meter.energy import best_source
 from headway.meter.local import LocalMeter
 from headway.runs import bills, queries
@@ -57,6 +59,9 @@ class RunPlan:
     budget: Decimal | None
     shutdown_when_done: bool
     retries: dict[str, int]
+    package: str | None = None
+    py_modules: tuple[str, ...] = ()
+    workers_stated: bool = True
 
     @classmethod
     def from_spec(cls, spec: dict[str, object]) -> RunPlan:
@@ -76,6 +81,9 @@ class RunPlan:
             budget=Decimal(resolved["budget"]) if resolved.get("budget") else None,
             shutdown_when_done=bool(resolved.get("shutdown_when_done")),
             retries={str(k): int(v) for k, v in resolved["retries"].items()},
+            package=resolved.get("package"),
+            py_modules=tuple(resolved.get("py_modules") or ()),
+            workers_stated=bool(resolved.get("workers_stated", True)),
         )
 
     def secret_values(self) -> dict[str, str]:
@@ -113,7 +121,7 @@ class Attempt:
             entrypoint=self.plan.entrypoint,
             workdir=self.plan.workdir,
             env={**self.plan.env, **self.plan.secret_values()},
-            workers=self.plan.workers,
+            workers=self.plan.workers if self.plan.workers_stated else None,
             cpus_per_worker=self.plan.cpus_per_worker,
             folder=supervisor.folder,
             storage=storage,
@@ -144,6 +152,10 @@ class Attempt:
         self._state(RunState.PROVISIONING)
         self.launch.folder.mkdir(parents=True, exist_ok=True)
         claim(self.launch.storage / self.owner.run_id, self.lease_epoch)
+        try:
+            self.launch = self._with_code(self.launch)
+        except HeadwayError as error:
+            return Outcome(RunState.FAILED, FailureClass.IMAGE, str(error))
         self._state(RunState.STARTING, phase="boot")
         try:
             process = local.start(self.launch)
@@ -160,13 +172,36 @@ class Attempt:
             local.clean(self.launch.folder, self.mark)
         if self.over_budget and (process.returncode != 0 or self.stopped_at_checkpoint):
             return Outcome(RunState.FAILED, FailureClass.BUDGET, f"reached its budget of {self.plan.budget}")
-        return late or judge(
+        outcome = late or judge(
             process.returncode,
             stop_mode=self.stop_mode,
             stopped_at_checkpoint=self.stopped_at_checkpoint,
             reported=self.reported,
             log_tail=self._log_tail(),
         )
+        return replace(outcome, exit_code=process.returncode)
+
+    def _with_code(self, launch: local.Launch) -> local.Launch:
+        """The run's packages unpacked: it starts in the first, and imports from all of them.
+
+        Raises:
+            HeadwayError: one is missing, or no package.
+        """
+        plan, settings = self.plan, self.owner.settings
+        if plan.package is None and not plan.py_modules:
+            workdir = plan.workdir if plan.workdir.is_absolute() else self.launch.folder
+            return replace(launch, workdir=workdir)
+        store = open_store(settings.get("blobs"), settings.home)
+        folder = settings.run_folder(self.owner.run_id)
+        found = [
+            unpack(store, sha256, folder / f"code-{sha256[:12]}")
+            for sha256 in (plan.package, *plan.py_modules)
+            if sha256 is not None
+        ]
+        workdir = found[0] if plan.package is not None else self.launch.folder
+        paths = [str(path) for path in found] + [launch.env.get("PYTHONPATH", "")]
+        env = {**launch.env, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+        return replace(launch, workdir=workdir, env=env)
 
     def _state(self, state: RunState, phase: str | None = None) -> None:
         body = {"to": state.value}

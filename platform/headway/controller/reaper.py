@@ -12,6 +12,7 @@ import psutil
 from sqlalchemy import Connection, func, select
 
 from headway.backends.local.driver import clean, end_all
+from headway.controller.dispatch import is_dispatched
 from headway.controller.figures import figures_of
 from headway.controller.ingest import to_events
 from headway.controller.settle import keep_snapshot, settle_run
@@ -43,6 +44,8 @@ def reap(settings: Settings, ledger: Ledger) -> list[str]:
         attempts = last[run.id]
         if not attempts or (run.state is RunState.QUEUED and attempts[0].ended is not None):
             # Submitted or resumed, and its supervisor has not opened an attempt yet.
+            if is_dispatched(run):
+                continue  # it waits for the controller, however long that takes
             if now - since[run.id] > START_MICROSECONDS and _end_run(
                 Recorder(ledger, f"reaper:{run.id}"), run.id, None
             ):
@@ -54,6 +57,17 @@ def reap(settings: Settings, ledger: Ledger) -> list[str]:
         ):
             closed.append(run.id)
     return closed
+
+
+class Reaper:
+    """Reaping as a step of the controller."""
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        self._settings, self._ledger = settings, ledger
+
+    def step(self) -> list[str]:
+        """Close what was lost since."""
+        return reap(self._settings, self._ledger)
 
 
 def _close(settings: Settings, ledger: Ledger, attempt: AttemptRow) -> bool:

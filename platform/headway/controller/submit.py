@@ -73,17 +73,14 @@ def create_run(
     if missing:
         raise UserError("submit.no_secret", names=", ".join(missing))
     storage = _storage(spec.storage)
-    gate = _gate(settings, spec, workdir)
-    if gate is not None and tell is not None:
-        tell(gate)
+    found = prepare(settings, spec, workdir, script, tell)
     resolved = {
         **_as_read(spec),
         "entrypoint": entrypoint,
         "workdir": str(workdir),
         "storage": storage,
         "shutdown_when_done": shutdown,
-        "gate": None if gate is None else gate.to_data(),
-        **_batch(spec, workdir),
+        **{name: value for name, value in found.items() if name != "code_sha"},
     }
     run_id = new_run_id(spec.name, secrets.token_bytes(RANDOM_BYTES))
     recorder = Recorder(ledger, f"cli:{run_id}")
@@ -97,23 +94,47 @@ def create_run(
             "job": spec.to_data(),
             "resolved": resolved,
         },
-        "code_sha": None if script is None else hashlib.sha256(script.read_bytes()).hexdigest(),
+        "code_sha": found["code_sha"],
     }
     recorder.append(EventKind.SUBMITTED, body, run_id)
     (settings.run_folder(run_id)).mkdir(parents=True, exist_ok=True)
     return run_id
 
 
+def prepare(
+    settings: Settings,
+    spec: JobSpec,
+    workdir: Path,
+    script: Path | None,
+    tell: Callable[[Gated], None] | None = None,
+) -> dict[str, object]:
+    """What is found out with the job's code at hand: recipe, micro-batch, gradient gate, the script's hash.
+
+    `tell` hears what the gate found, if it was run.
+
+    Raises:
+        UserError: the gate refuses the recipe.
+    """
+    gate = _gate(settings, spec, workdir)
+    if gate is not None and tell is not None:
+        tell(gate)
+    recipe = recipe_of_job(spec)
+    return {
+        "recipe": None if recipe is None else recipe.to_data(),
+        "gate": None if gate is None else gate.to_data(),
+        **_batch(spec, workdir),
+        "code_sha": None if script is None else hashlib.sha256(script.read_bytes()).hexdigest(),
+    }
+
+
 def _as_read(spec: JobSpec) -> dict[str, object]:
     """What a supervisor needs of the job file, its defaults filled in."""
-    recipe = recipe_of_job(spec)
     return {
         "env": dict(spec.env),
         "secrets": {secret.name: secret.variable for secret in spec.secrets},
         "workers": spec.workers,
         "cpus_per_worker": spec.needs.cpus_per_worker,
         "method": spec.workload.method.kind if spec.workload is not None else "full",
-        "recipe": None if recipe is None else recipe.to_data(),
         "budget": None if spec.limits.budget is None else f"{spec.limits.budget.amount:f}",
         "retries": spec.retries.model_dump(exclude_unset=True, by_alias=True),
     }

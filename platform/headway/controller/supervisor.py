@@ -19,6 +19,7 @@ from headway.controller.admission import Waiting, admit
 from headway.controller.attempt import Attempt, RunPlan
 from headway.controller.cores import check_fits
 from headway.controller.figures import figures_of
+from headway.controller.owner import take
 from headway.controller.settle import keep_snapshot, settle_run
 from headway.runs import queries
 from headway.runs.events import Event, EventKind
@@ -143,7 +144,12 @@ class Supervisor:
         """End the attempt, close its allocation and settle, all in one transaction."""
         failure = outcome.failure.value if outcome.failure else None
         now = now_microseconds()
-        body = {"to": outcome.state.value, "failure_class": failure, "reason": outcome.reason}
+        body = {
+            "to": outcome.state.value,
+            "failure_class": failure,
+            "reason": outcome.reason,
+            "exit_code": outcome.exit_code,
+        }
         events = [self.event(EventKind.ATTEMPT_STATE, body, now)]
         if allocation is not None:
             events.insert(0, self.event(EventKind.ALLOCATION_CLOSED, {"id": allocation}, now))
@@ -172,6 +178,9 @@ def main() -> None:
     run_id = sys.argv[1]
     local.adopt_orphans()
     settings = Settings.load()
+    owned = take(settings.run_folder(run_id))
+    if owned is None:
+        return  # another process owns the run already
     ledger = Ledger.at(settings.ledger_path)
     supervisor = Supervisor(settings, ledger, run_id)
     signal.signal(signal.SIGTERM, supervisor.stop_from_outside)
@@ -183,6 +192,7 @@ def main() -> None:
         if supervisor.number:
             local.end_all(supervisor.mark, 0)
         ledger.close()
+        owned.close()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ class EventKind(StrEnum):
     SUBMITTED = "run.submitted"
     RUN_STATE = "run.state"
     STOP_REQUESTED = "run.stop-requested"
+    HIDDEN = "run.hidden"
     ATTEMPT_OPENED = "attempt.opened"
     ATTEMPT_STATE = "attempt.state"
     ALLOCATION_OPENED = "allocation.opened"

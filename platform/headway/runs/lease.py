@@ -7,6 +7,7 @@ other only by the lease's expiry.
 
 from __future__ import annotations
 
+import os
 import socket
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,12 @@ class Holder:
     @classmethod
     def me(cls) -> Holder:
         """The calling process."""
-        process = psutil.Process()
+        return cls.of(os.getpid())
+
+    @classmethod
+    def of(cls, pid: int) -> Holder:
+        """A process of this machine; it must still be there, if only as a zombie."""
+        process = psutil.Process(pid)
         return cls(socket.gethostname(), process.pid, _started(process))
 
     @classmethod

@@ -58,6 +58,7 @@ def _submitted(connection: Connection, event: Event) -> None:
             state=RunState.QUEUED.value,
             version=1,
             request_key=body.get("request_key") or event.run_id,
+            parent_run_id=_text(body, "parent"),
             limits=canonical_json(body.get("limits") or {}),
             created=event.occurred_at,
         )
@@ -83,6 +84,15 @@ def _run_state(connection: Connection, event: Event) -> None:
             version=row.version + 1,
             ended=event.occurred_at if target.is_terminal else None,
         )
+    )
+
+
+def _hidden(connection: Connection, event: Event) -> None:
+    """The run leaves the lists and gives its request key back; its record stays."""
+    connection.execute(
+        update(tables.run)
+        .where(tables.run.c.id == event.run_id)
+        .values(hidden=event.occurred_at, request_key=f"hidden/{event.run_id}")
     )
 
 
@@ -112,7 +122,11 @@ def _attempt_state(connection: Connection, event: Event) -> None:
     values: dict[str, object] = {"state": target.value}
     values |= {key: _text(event.body, key) for key in ("backend_ref", "backend_uid") if key in event.body}
     if target.is_terminal:
-        values |= {"failure_class": _text(event.body, "failure_class"), "ended": event.occurred_at}
+        values |= {
+            "failure_class": _text(event.body, "failure_class"),
+            "ended": event.occurred_at,
+            "exit_code": event.body.get("exit_code"),
+        }
         _close_phase(connection, event)
     connection.execute(update(table).where(where).values(**values))
 
@@ -221,6 +235,7 @@ def _log(connection: Connection, event: Event) -> None:
 _HANDLERS: dict[EventKind, Callable[[Connection, Event], None]] = {
     EventKind.SUBMITTED: _submitted,
     EventKind.RUN_STATE: _run_state,
+    EventKind.HIDDEN: _hidden,
     EventKind.ATTEMPT_OPENED: _attempt_opened,
     EventKind.ATTEMPT_STATE: _attempt_state,
     EventKind.ALLOCATION_OPENED: _allocation_opened,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import cast
 
 from sqlalchemy import Connection, func, select
@@ -29,6 +30,10 @@ def run_row(row: object) -> RunRow:
         labels=json.loads(str(values["labels"])),
         created=cast("int", values["created"]),
         ended=cast("int | None", values["ended"]),
+        request_key=str(values["request_key"]),
+        hidden=cast("int | None", values["hidden"]),
+        owner_id=cast("str | None", values["owner_id"]),
+        parent_run_id=cast("str | None", values["parent_run_id"]),
     )
 
 
@@ -52,12 +57,27 @@ def get_run(connection: Connection, run_id: str) -> RunRow:
     raise NotFoundError("runs.not_found", run=run_id)
 
 
+def run_by_key(connection: Connection, key: str) -> RunRow | None:
+    """The run that a client named so when it was submitted, or whose id this is; hidden ones only by id."""
+    table = tables.run
+    row = connection.execute(select(table).where(table.c.request_key == key)).one_or_none()
+    if row is None:
+        row = connection.execute(select(table).where(table.c.id == key)).one_or_none()
+    return None if row is None else run_row(row)
+
+
 def list_runs(
-    connection: Connection, *, states: tuple[RunState, ...] = (), limit: int | None = None
+    connection: Connection,
+    *,
+    states: tuple[RunState, ...] = (),
+    limit: int | None = None,
+    with_hidden: bool = True,
 ) -> list[RunRow]:
-    """Runs, newest first."""
+    """Runs, newest first; those that were deleted from the lists too, unless they are not wanted."""
     table = tables.run
     query = select(table).order_by(table.c.created.desc(), table.c.id.desc())
+    if not with_hidden:
+        query = query.where(table.c.hidden.is_(None))
     if states:
         query = query.where(table.c.state.in_([state.value for state in states]))
     if limit is not None:
@@ -75,15 +95,25 @@ def state_since(connection: Connection, run_id: str) -> int | None:
     ).scalar()
 
 
-def count_runs(connection: Connection) -> int:
-    """How many runs there are."""
-    return connection.execute(select(func.count()).select_from(tables.run)).scalar_one()
+def count_runs(connection: Connection, *, with_hidden: bool = True) -> int:
+    """How many runs there are; those deleted from the lists too, unless they are not wanted."""
+    query = select(func.count()).select_from(tables.run)
+    if not with_hidden:
+        query = query.where(tables.run.c.hidden.is_(None))
+    return connection.execute(query).scalar_one()
 
 
 def attempts(connection: Connection, run_id: str) -> list[AttemptRow]:
     """A run's attempts in order."""
+    return attempts_of(connection, [run_id])
+
+
+def attempts_of(connection: Connection, run_ids: Sequence[str]) -> list[AttemptRow]:
+    """The attempts of some runs, each run's in order."""
     table = tables.attempt
-    rows = connection.execute(select(table).where(table.c.run_id == run_id).order_by(table.c.n))
+    rows = connection.execute(
+        select(table).where(table.c.run_id.in_(run_ids)).order_by(table.c.run_id, table.c.n)
+    )
     return [
         AttemptRow(
             row.run_id,
@@ -96,6 +126,8 @@ def attempts(connection: Connection, run_id: str) -> list[AttemptRow]:
             row.backend,
             row.started,
             row.ended,
+            row.exit_code,
+            row.backend_ref,
         )
         for row in rows
     ]

@@ -22,6 +22,10 @@ class RunRow:
     labels: dict[str, str]
     created: int
     ended: int | None
+    request_key: str = ""
+    hidden: int | None = None
+    owner_id: str | None = None
+    parent_run_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,8 @@ class AttemptRow:
     backend: str
     started: int
     ended: int | None
+    exit_code: int | None = None
+    backend_ref: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

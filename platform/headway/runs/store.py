@@ -21,7 +21,7 @@ from headway.runs import tables
 from headway.runs.events import Event, EventKind, canonical_json
 from headway.runs.projection import insert_new, project
 
-SCHEMA_VERSION = "0001"
+SCHEMA_VERSION = "0002"
 BUSY_MILLISECONDS = 30_000
 
 

@@ -89,10 +89,31 @@ run = Table(
     Column("limits", Text, nullable=False),
     _time("created", nullable=False),
     _time("ended"),
+    _time("hidden"),
     _org(),
     UniqueConstraint("org_id", "request_key"),
     Index("run_by_creation", "created"),
     Index("run_by_state", "state"),
+)
+principal = Table(
+    "principal",
+    metadata,
+    _id(),
+    Column("kind", String(16), nullable=False),
+    _ref("team_id"),
+    _org(),
+)
+token = Table(
+    "token",
+    metadata,
+    _id("sha256", 64),
+    _ref("principal_id", nullable=False),
+    _ref("run_id"),
+    _time("created", nullable=False),
+    _time("expires"),
+    _time("revoked"),
+    _org(),
+    Index("token_of_principal", "principal_id"),
 )
 attempt = Table(
     "attempt",
@@ -110,6 +131,7 @@ attempt = Table(
     _ref("plan_id"),
     _time("started", nullable=False),
     _time("ended"),
+    Column("exit_code", Integer),
     _org(),
 )
 event = Table(

@@ -28,6 +28,7 @@ CREATE TABLE attempt (
 	plan_id VARCHAR(80),
 	started INTEGER NOT NULL,
 	ended INTEGER,
+	exit_code INTEGER,
 	org_id VARCHAR(64) DEFAULT 'default' NOT NULL,
 	PRIMARY KEY (run_id, n)
 );
@@ -130,6 +131,13 @@ CREATE TABLE price_snapshot (
 	org_id VARCHAR(64) DEFAULT 'default' NOT NULL,
 	PRIMARY KEY (sha256)
 );
+CREATE TABLE principal (
+	id VARCHAR(80) NOT NULL,
+	kind VARCHAR(16) NOT NULL,
+	team_id VARCHAR(80),
+	org_id VARCHAR(64) DEFAULT 'default' NOT NULL,
+	PRIMARY KEY (id)
+);
 CREATE TABLE progress (
 	run_id VARCHAR(80) NOT NULL,
 	attempt INTEGER NOT NULL,
@@ -167,6 +175,7 @@ CREATE TABLE run (
 	limits TEXT NOT NULL,
 	created INTEGER NOT NULL,
 	ended INTEGER,
+	hidden INTEGER,
 	org_id VARCHAR(64) DEFAULT 'default' NOT NULL,
 	PRIMARY KEY (id),
 	UNIQUE (org_id, request_key)
@@ -187,6 +196,17 @@ CREATE TABLE team (
 	org_id VARCHAR(64) DEFAULT 'default' NOT NULL,
 	PRIMARY KEY (id)
 );
+CREATE TABLE token (
+	sha256 VARCHAR(64) NOT NULL,
+	principal_id VARCHAR(80) NOT NULL,
+	run_id VARCHAR(80),
+	created INTEGER NOT NULL,
+	expires INTEGER,
+	revoked INTEGER,
+	org_id VARCHAR(64) DEFAULT 'default' NOT NULL,
+	PRIMARY KEY (sha256)
+);
+CREATE INDEX token_of_principal ON token (principal_id);
 CREATE TABLE usage (
 	source VARCHAR(120) NOT NULL,
 	epoch INTEGER NOT NULL,

@@ -42,7 +42,7 @@ class Launch:
     entrypoint: str
     workdir: Path
     env: Mapping[str, str]
-    workers: int
+    workers: int | None  # None: the script decides
     cpus_per_worker: int
     folder: Path
     storage: Path
@@ -84,7 +84,8 @@ def adopt_orphans() -> None:
     _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
+    """For a child that was just forked: end when the parent does."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
@@ -100,7 +101,7 @@ def driver_environment(launch: Launch, base: Mapping[str, str]) -> dict[str, str
         environment.CONTROL: str(launch.control),
         environment.STORAGE: str(launch.storage),
         environment.LEASE_EPOCH: str(launch.lease_epoch),
-        environment.WORKERS: str(launch.workers),
+        **({} if launch.workers is None else {environment.WORKERS: str(launch.workers)}),
         environment.CPUS_PER_WORKER: str(launch.cpus_per_worker),
         environment.METHOD: launch.method,
         **({} if launch.recipe is None else {environment.RECIPE: launch.recipe}),
@@ -143,7 +144,7 @@ def start(launch: Launch) -> subprocess.Popen[bytes]:
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=_die_with_parent,  # noqa: PLW1509 - the supervisor has one thread
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - the supervisor has one thread
         )
 
 

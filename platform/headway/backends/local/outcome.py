@@ -23,6 +23,7 @@ class Outcome:
     state: RunState
     failure: FailureClass | None = None
     reason: str | None = None
+    exit_code: int | None = None
 
 
 def judge(

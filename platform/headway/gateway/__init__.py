@@ -1,0 +1,1 @@
+"""HTTP: the Ray Jobs routes, the run API, and what supervisors and agents post."""

@@ -1,0 +1,155 @@
+"""What the gateway reads from and writes to the ledger: submissions, stops, hiding, who may see what."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import IntegrityError
+
+from headway.errors import ForbiddenError, NotFoundError, StateError
+from headway.gateway.submissions import Submission
+from headway.messages import find as find_text
+from headway.runs import queries, tables
+from headway.runs.events import Event, EventKind
+from headway.runs.ids import RANDOM_BYTES, new_run_id
+from headway.runs.rows import AttemptRow, RunRow
+from headway.runs.states import RunState
+from headway.runs.store import Ledger, Recorder, append_events
+from headway.runs.tokens import Principal, Role
+
+LISTED_RUNS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A run and its attempts, as one caller may see them."""
+
+    run: RunRow
+    attempts: list[AttemptRow]
+
+    @property
+    def reason(self) -> str:
+        """Why it waits or failed, in words."""
+        reason = self.run.reason or ""
+        return find_text(reason) or reason
+
+
+class Records:
+    """The gateway's own hand in the ledger; every method is one transaction."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.recorder = Recorder(ledger, f"gateway:{secrets.token_hex(6)}")
+
+    def submit(self, submission: Submission) -> tuple[str, bool]:
+        """Record a new run; gives its id, and whether it is new.
+
+        Raises:
+            StateError: another request has the same key.
+        """
+        run_id = new_run_id(submission.name, secrets.token_bytes(RANDOM_BYTES))
+        body = {**submission.body, "request_key": submission.key}
+        try:
+            self.ledger.append([self.recorder.event(EventKind.SUBMITTED, body, run_id)])
+        except IntegrityError:
+            return self._again(submission), False
+        return run_id, True
+
+    def _again(self, submission: Submission) -> str:
+        with self.ledger.read() as connection:
+            run = queries.run_by_key(connection, submission.key or "")
+        if run is None:
+            raise StateError("gateway.key_gone", key=submission.key)
+        resolved = run.spec.get("resolved")
+        known = resolved.get("request_sha") if isinstance(resolved, dict) else None
+        same_team = run.team_id == (submission.body.get("team") or "default")
+        if known != submission.digest or not same_team:
+            raise StateError("gateway.key_taken", key=submission.key)
+        return run.id
+
+    def seen(self, key: str, who: Principal) -> Seen:
+        """A run by its submission id or its own.
+
+        Raises:
+            NotFoundError: there is none, or it was deleted.
+            ForbiddenError: it is another team's.
+        """
+        with self.ledger.read() as connection:
+            run = queries.run_by_key(connection, key)
+            if run is None:
+                raise NotFoundError("gateway.no_job", key=key)
+            check_may_see(run, who)
+            return Seen(run, queries.attempts(connection, run.id))
+
+    def listed(self, who: Principal, limit: int = LISTED_RUNS) -> list[Seen]:
+        """The caller's runs that are not hidden, newest first."""
+        with self.ledger.read() as connection:
+            table = tables.run
+            query = select(table).where(table.c.hidden.is_(None))
+            if who.role is not Role.ADMIN:
+                query = query.where(table.c.team_id == who.team)
+            query = query.order_by(table.c.created.desc(), table.c.id.desc()).limit(limit)
+            runs = [queries.run_row(row) for row in connection.execute(query)]
+            attempts = _attempts_of(connection, [run.id for run in runs])
+        return [Seen(run, attempts.get(run.id, [])) for run in runs]
+
+    def stop(self, seen: Seen, mode: str) -> bool:
+        """Ask a run to stop; says whether it was still going."""
+        run = seen.run
+        if run.state.is_terminal:
+            return False
+        number = seen.attempts[-1].n if seen.attempts else 1
+        self.recorder.append(EventKind.STOP_REQUESTED, {"mode": mode}, run.id, number)
+        return True
+
+    def hide(self, seen: Seen) -> None:
+        """Take an ended run out of the lists and free its key; its record and its cost stay.
+
+        Raises:
+            StateError: it has not ended.
+        """
+        run = seen.run
+        if not run.state.is_terminal:
+            raise StateError("gateway.delete_running", key=run.request_key, state=run.state.value)
+        if run.hidden is None:
+            self.recorder.append(EventKind.HIDDEN, {}, run.id)
+
+    def take(self, events: Sequence[Event], usage: Sequence[dict[str, object]]) -> int:
+        """Record what others saw, each once and all or nothing; says how much was new."""
+        from headway.runs.projection import insert_new
+
+        with self.ledger.write() as connection:
+            new = append_events(connection, events)
+            return new + sum(insert_new(connection, tables.usage, row) for row in usage)
+
+    def counts(self) -> dict[str, int]:
+        """How many runs there are in each state."""
+        from sqlalchemy import func
+
+        table = tables.run
+        with self.ledger.read() as connection:
+            query = select(table.c.state, func.count()).group_by(table.c.state)
+            found = {str(row[0]): int(row[1]) for row in connection.execute(query)}
+        return {state.value: found.get(state.value, 0) for state in RunState}
+
+
+def check_may_see(run: RunRow, who: Principal) -> None:
+    """Refuse another team's run.
+
+    Raises:
+        ForbiddenError: it is.
+    """
+    own = who.run_id == run.id if who.role is Role.RUN else who.team == run.team_id
+    if who.role is not Role.ADMIN and not own:
+        raise ForbiddenError("gateway.not_yours", key=run.request_key)
+
+
+def _attempts_of(connection: Connection, run_ids: Sequence[str]) -> dict[str, list[AttemptRow]]:
+    found: dict[str, list[AttemptRow]] = {}
+    for start in range(0, len(run_ids), 500):
+        for row in queries.attempts_of(connection, run_ids[start : start + 500]):
+            found.setdefault(row.run_id, []).append(row)
+    return found

@@ -1,7 +1,7 @@
 # The two commands: `make demo` and `make test`. Both install what they need into .venv.
 BIN := .venv/bin
 
-.PHONY: demo test check lock clean
+.PHONY: demo test check lock clean cluster-build cluster-up cluster-down
 .DEFAULT_GOAL := help
 
 help:
@@ -9,6 +9,7 @@ help:
 	@echo "make test    run all tests"
 	@echo "make check   format, lint, types, imports"
 	@echo "make lock    pin the dependencies anew"
+	@echo "make cluster-up, make cluster-down    a Kubernetes cluster with fake GPUs on this machine (root, Debian)"
 
 demo:
 	@sh tools/environment.sh demo
@@ -30,6 +31,17 @@ lock:
 
 clean:
 	rm -rf .venv .cache
+
+# A Kubernetes cluster on this machine: etcd, API server, one node, KubeRay, Kueue and fake GPU nodes. Root only.
+cluster-build:
+	@sh tools/environment.sh dev
+	@PYTHONPATH=tests/cluster $(BIN)/python -m testbed build
+
+cluster-up: cluster-build
+	@PYTHONPATH=tests/cluster $(BIN)/python -m testbed up
+
+cluster-down:
+	@PYTHONPATH=tests/cluster $(BIN)/python -m testbed down
 
 bench-%:
 	@sh tools/environment.sh dev

@@ -94,7 +94,10 @@ async def _seen(request: web.Request) -> Seen:
     who, gateway = only(request, *PEOPLE), gateway_of(request)
     key = request.match_info["job_or_submission_id"]
     check_key(key)
-    return await gateway.read(lambda: gateway.records.seen(key, who))
+    seen = await gateway.read(lambda: gateway.records.seen(key, who))
+    if seen.run.hidden is not None:  # to Ray's clients a deleted job was never there
+        raise NotFoundError("gateway.no_job", key=key)
+    return seen
 
 
 def _details(gateway: Gateway, seen: Seen) -> dict[str, object]:

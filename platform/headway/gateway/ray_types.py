@@ -41,6 +41,7 @@ _MESSAGES = {
     "SUCCEEDED": "Job finished successfully.",
     "STOPPED": "Job was intentionally stopped.",
 }
+_WITH_EXIT_CODE = frozenset({"SUCCEEDED", "FAILED"})  # Ray keeps none of a job that was stopped
 _NUMBERS = ("entrypoint_num_cpus", "entrypoint_num_gpus", "entrypoint_memory")
 _FIELDS = frozenset(
     {
@@ -175,7 +176,7 @@ def details_of(
         "runtime_env": request.get("runtime_env") or {},
         "driver_agent_http_address": driver_address if started else None,
         "driver_node_id": _node_id(last) if started and last is not None else None,
-        "driver_exit_code": last.exit_code if last is not None and run.state.is_terminal else None,
+        "driver_exit_code": last.exit_code if last is not None and status in _WITH_EXIT_CODE else None,
     }
 
 

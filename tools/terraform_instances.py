@@ -1,4 +1,4 @@
-"""Write what the module gpu_node_pool knows of instance types, from the catalogue: GPUs, memory, links, disks.
+"""What the module gpu_node_pool knows of instance types, from the catalogue: GPUs, memory, links, disks.
 
     tools/terraform_instances.py            writes terraform/modules/gpu_node_pool/instances.json
     tools/terraform_instances.py --check    fails when the file is not what it would write
@@ -17,7 +17,7 @@ from pathlib import Path
 from headway.catalog.tables import accelerators, instance_types
 
 TARGET = Path(__file__).parents[1] / "terraform/modules/gpu_node_pool/instances.json"
-# Network cards that take an EFA interface, by AWS's EC2 user guide (general knowledge, 2026-06). One where it is not said.
+# Network cards that take an EFA interface (general knowledge of AWS's EC2 user guide); one where none is said.
 EFA_CARDS = {
     "p4d.24xlarge": 4,
     "p4de.24xlarge": 4,

@@ -1,3 +1,4 @@
+# ruff: noqa: INP001 - a script, not a package
 """What the module gpu_node_pool knows of instance types, from the catalogue: GPUs, memory, links, disks.
 
     tools/terraform_instances.py            writes terraform/modules/gpu_node_pool/instances.json
@@ -17,7 +18,7 @@ from pathlib import Path
 from headway.catalog.tables import accelerators, instance_types
 
 TARGET = Path(__file__).parents[1] / "terraform/modules/gpu_node_pool/instances.json"
-# Network cards that take an EFA interface (general knowledge of AWS's EC2 user guide); one where none is said.
+# Network cards that take an EFA interface (general knowledge of the EC2 user guide); one where none is said.
 EFA_CARDS = {
     "p4d.24xlarge": 4,
     "p4de.24xlarge": 4,

@@ -34,7 +34,7 @@ def other_ray(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, st
     }
     head = [str(BIN / "ray"), "start", "--head", "--port=0", "--num-cpus=2", "--temp-dir=/tmp/hwother"]
     process = subprocess.Popen(
-        [*head, "--dashboard-port=28265", "--block"],
+        [*head, "--dashboard-port=28265", "--dashboard-agent-listen-port=28266", "--block"],
         env=env,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -79,7 +79,7 @@ def shape(value: object) -> object:
 
 def await_ready(talker: Talker) -> None:
     """Wait until jobs are taken at all: a Ray that has just started still lacks its agent."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while (said := talker.ask("POST", "/api/jobs/", {"entrypoint": "true"}))[0] != 200:
         assert time.monotonic() < deadline, said
         time.sleep(0.5)

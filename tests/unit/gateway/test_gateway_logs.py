@@ -6,12 +6,19 @@ import asyncio
 import random
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import aiohttp
 import pytest
 
 from headway.errors import StateError, UserError
 from headway.gateway import run_log
+
+
+def in_a_loop_of_its_own(what):
+    """Await it in another thread: the browser's tests leave a loop running in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, what).result()
 
 
 def test_an_offset_means_the_same_byte_for_ever(tmp_path):
@@ -89,7 +96,7 @@ def test_followers_that_are_cut_off_again_and_again_lose_no_byte(running):
 
     writer = threading.Thread(target=write)
     writer.start()
-    found = asyncio.run(all_of_them())
+    found = in_a_loop_of_its_own(all_of_them())
     writer.join()
     assert all(data == whole for data in found)
     deadline = time.monotonic() + 10
@@ -120,7 +127,7 @@ def test_rays_tail_splits_no_character_and_ends_with_the_run(running):
 
     writer = threading.Thread(target=write)
     writer.start()
-    found, code = asyncio.run(tail())
+    found, code = in_a_loop_of_its_own(tail())
     writer.join()
     assert found == text
     assert code == 1000

@@ -24,6 +24,7 @@ _DEFAULTS: dict[str, str] = {
     "token": "",
     "blobs": "",
     "webhook": "",
+    "cluster": "",
 }
 _VARIABLES: dict[str, str] = {name: f"HEADWAY_{name.upper()}" for name in _DEFAULTS}
 _VARIABLES["ray_address"] = "RAY_ADDRESS"
@@ -95,6 +96,12 @@ class Settings:
             return Path(given).expanduser().absolute()
         usual = self.home / "prices.yaml"
         return usual if usual.is_file() else None
+
+    @property
+    def cluster_path(self) -> Path | None:
+        """The file that describes the cluster where runs go; without it they run on this machine."""
+        given = self.get("cluster")
+        return Path(given).expanduser().absolute() if given else None
 
     def run_folder(self, run_id: str) -> Path:
         """Where one run keeps its logs and control files."""

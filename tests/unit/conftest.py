@@ -108,7 +108,7 @@ class History:
 
     def close(self, at, to, failure=None):
         settings, figures = Settings.load(), here_figures()
-        keep_snapshot(settings, figures)
+        keep_snapshot(settings, figures.snapshot)
         moment = T0 + int(at * SECOND)
         events = [
             self.recorder.event(kind, body, self.run_id, self.attempt, moment)

@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 from typing import IO
 
-from headway.blobs.store import BlobStore
+from headway.blobs.store import Opener
 from headway.errors import UserError
 
 KIND = "packages"
@@ -23,7 +23,7 @@ def package_name(uri: str) -> str | None:
     return name if scheme == "gcs" and name else None
 
 
-def unpack(store: BlobStore, sha256: str, folder: Path) -> Path:
+def unpack(store: Opener, sha256: str, folder: Path) -> Path:
     """Unpack a package; done already is done. Files appear in the folder all at once.
 
     Raises:

@@ -32,19 +32,23 @@ class Writer(Protocol):
         ...
 
 
-class BlobStore(Protocol):
-    """The port: a folder (`headway.blobs.folder`) or S3 (`headway.blobs.s3`)."""
-
-    def writer(self) -> Writer:
-        """A place for new bytes."""
-        ...
+class Opener(Protocol):
+    """Gives the bytes of a hash."""
 
     def open(self, sha256: str) -> BinaryIO:
         """The bytes of a hash, from their beginning.
 
         Raises:
-            NotFoundError: the store does not have them.
+            NotFoundError: they are not there.
         """
+        ...
+
+
+class BlobStore(Opener, Protocol):
+    """The port: a folder (`headway.blobs.folder`) or S3 (`headway.blobs.s3`)."""
+
+    def writer(self) -> Writer:
+        """A place for new bytes."""
         ...
 
     def size(self, sha256: str) -> int | None:

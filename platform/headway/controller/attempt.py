@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from headway.backends.local import driver as local
-from headway.backends.local.outcome import LOG_TAIL_BYTES, Outcome, judge
 from headway.backends.local.processes import marked
+from headway.backends.outcome import LOG_TAIL_BYTES, Outcome, judge
 from headway.blobs.choose import open_store
 from headway.blobs.packages import unpack
-from headway.controller.ingest import to_events
 from headway.costing.here import here_prices, here_rates
 from headway.costing.lines import run_cost
 from headway.costing.usage import Usage
@@ -27,11 +26,12 @@ from headway.meter.local import LocalMeter
 from headway.runs import bills, queries
 from headway.runs.environment import request_stop
 from headway.runs.events import EventKind
+from headway.runs.fencing import claim
 from headway.runs.lease import RENEW_SECONDS, renew
 from headway.runs.spool import SpoolReader
 from headway.runs.states import FailureClass, RunState
 from headway.runs.store import append_events, now_microseconds
-from headway.train.checkpoints import claim
+from headway.runs.telling import to_events
 
 if TYPE_CHECKING:
     from headway.controller.supervisor import Supervisor

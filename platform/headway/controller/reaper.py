@@ -14,7 +14,6 @@ from sqlalchemy import Connection, func, select
 from headway.backends.local.driver import clean, end_all
 from headway.controller.dispatch import is_dispatched
 from headway.controller.figures import figures_of
-from headway.controller.ingest import to_events
 from headway.controller.settle import keep_snapshot, settle_run
 from headway.costing.usage import Metric
 from headway.runs import queries, tables
@@ -26,6 +25,7 @@ from headway.runs.rows import AttemptRow
 from headway.runs.spool import SpoolReader
 from headway.runs.states import TERMINAL, FailureClass, RunState
 from headway.runs.store import Ledger, Recorder, append_events, now_microseconds
+from headway.runs.telling import to_events
 from headway.settings import Settings
 
 OPEN_STATES = tuple(state for state in RunState if state not in TERMINAL)
@@ -106,7 +106,7 @@ def _close_attempt(
     lines = list(SpoolReader(spool).new_events()) if spool.is_dir() else []
     ledger.append(to_events(attempt.run_id, attempt.n, mark, lines))
     figures = figures_of(settings)
-    keep_snapshot(settings, figures)
+    keep_snapshot(settings, figures.snapshot)
     with ledger.write() as connection:
         now = now_microseconds()
         allocation = connection.execute(

@@ -8,12 +8,11 @@ from sqlalchemy import Connection
 
 from headway.catalog.tables import embodied_per_vcpu_hour
 from headway.catalog.types import HereFigures
-from headway.costing.here import here_prices, here_rates
+from headway.controller.settle import tariff_of
 from headway.costing.lines import CostLine
 from headway.reports.live import Live
 from headway.reports.receipt import GridFactor, Receipt, receipt_from
 from headway.runs import bills, queries, receipts
-from headway.runs.account import Tariff
 from headway.runs.receipts import retained_progress
 from headway.runs.rows import ProgressRow
 from headway.runs.states import RunState
@@ -23,11 +22,6 @@ __all__ = ["grid_of", "live_of", "open_lines", "receipt_of", "retained_progress"
 
 _RATE_WINDOW = 20
 LIKE_SERVER = "m6i.metal"  # a server of 128 logical cores, as here.toml assumes
-
-
-def tariff_of(figures: HereFigures) -> Tariff:
-    """How usage of this machine that is not settled yet is priced."""
-    return Tariff(tuple(here_rates(figures)), tuple(here_prices(figures)))
 
 
 def grid_of(figures: HereFigures) -> GridFactor:

@@ -11,25 +11,32 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
-from headway.catalog.types import HereFigures
+from headway.catalog.types import HereFigures, Snapshot
 from headway.costing.here import here_prices, here_rates
 from headway.costing.lines import CostLine, Owner, charge, resplit
 from headway.costing.waste import AttemptOutcome, classify, outcomes
 from headway.runs import bills, tables
+from headway.runs.account import Tariff
+from headway.runs.pool_prices import tariff_at
 from headway.settings import Settings
 
 _NOTHING = (0, "0")  # amount and quantity of a line that only takes another's place
 
 
-def keep_snapshot(settings: Settings, figures: HereFigures) -> None:
+def keep_snapshot(settings: Settings, snapshot: Snapshot) -> None:
     """Keep the bytes that the prices were read from, so that they can be hashed again later."""
     folder = settings.home / "snapshots"
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{figures.snapshot.sha256}.toml"
+    path = folder / f"{snapshot.sha256}.toml"
     if not path.exists():
         draft = path.with_suffix(".draft")
-        draft.write_bytes(figures.snapshot.body)
+        draft.write_bytes(snapshot.body)
         draft.rename(path)
+
+
+def tariff_of(figures: HereFigures) -> Tariff:
+    """How usage of this machine is priced."""
+    return Tariff(tuple(here_rates(figures)), tuple(here_prices(figures)))
 
 
 def settle_run(connection: Connection, run_id: str, figures: HereFigures) -> list[CostLine]:
@@ -38,12 +45,14 @@ def settle_run(connection: Connection, run_id: str, figures: HereFigures) -> lis
     Attempts whose lines stand as they are get none: settling twice changes nothing. An attempt that has
     been costed keeps its charges; only their split into waste classes may change.
     """
-    prices = here_prices(figures)
-    bills.add_prices(connection, figures.snapshot, prices)
+    bills.add_prices(connection, figures.snapshot, here_prices(figures))
     kept = outcomes(bills.steps_of(connection, run_id))
-    table = tables.allocation
+    table, attempt = tables.allocation, tables.attempt
     rows = connection.execute(
-        select(table).where((table.c.run_id == run_id) & table.c.stop.is_not(None)).order_by(table.c.attempt)
+        select(table)
+        .join(attempt, (attempt.c.run_id == table.c.run_id) & (attempt.c.n == table.c.attempt))
+        .where((table.c.run_id == run_id) & table.c.stop.is_not(None) & attempt.c.ended.is_not(None))
+        .order_by(table.c.attempt, table.c.start, table.c.id)
     ).all()
     team = connection.execute(select(tables.run.c.team_id).where(tables.run.c.id == run_id)).scalar_one()
     standing = bills.lines_of(connection, run_id)
@@ -70,8 +79,9 @@ def _cost(
     waste = classify(phases, start, stop, outcome)
     if old:
         return resplit(old, waste)
-    usage = bills.usage_of(connection, owner.run_id, owner.attempt)
-    return charge(usage, here_rates(figures), here_prices(figures), owner, waste)
+    usage = bills.usage_of(connection, owner.allocation_id)
+    tariff = tariff_at(connection, owner.pool_id, start) or tariff_of(figures)
+    return charge(usage, tariff.rates, tariff.prices, owner, waste)
 
 
 def _superseding(old: Sequence[CostLine], wanted: Sequence[CostLine]) -> list[CostLine]:

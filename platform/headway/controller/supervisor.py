@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.backends.local import driver as local
-from headway.backends.local.outcome import Outcome
+from headway.backends.outcome import Outcome
 from headway.controller.admission import Waiting, admit
 from headway.controller.attempt import Attempt, RunPlan
 from headway.controller.cores import check_fits
@@ -153,7 +153,7 @@ class Supervisor:
         events = [self.event(EventKind.ATTEMPT_STATE, body, now)]
         if allocation is not None:
             events.insert(0, self.event(EventKind.ALLOCATION_CLOSED, {"id": allocation}, now))
-        keep_snapshot(self.settings, self.figures)
+        keep_snapshot(self.settings, self.figures.snapshot)
         with self.ledger.write() as connection:
             append_events(connection, events)
             settle_run(connection, self.run_id, self.figures)

@@ -44,6 +44,11 @@ def core_rate(site: str) -> Rate:
     return Rate(Metric.CORE_HELD, "compute", f"{site}/core", "core-hour", MICROSECONDS_PER_HOUR)
 
 
+def node_rate(pool_id: str) -> Rate:
+    """Nodes held, or parts of them, priced per node-hour of their pool."""
+    return Rate(Metric.NODE_HELD, "compute", pool_id, "node-hour", MICROSECONDS_PER_HOUR)
+
+
 def energy_rate(site: str, pue: Decimal) -> Rate:
     """Energy at the wall of the building: metered joules times PUE, priced per kWh."""
     return Rate(Metric.ENERGY, "energy", f"{site}/energy", "kWh", _MICROJOULES_PER_KWH, pue)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 from aiohttp import web
 
-from headway.gateway import health, ingest, ray_routes, run_routes, signed
+from headway.gateway import attempt_routes, health, ingest, ray_routes, run_routes, signed
 from headway.gateway.answers import errors_as_answers
 from headway.gateway.auth import authentication
 from headway.gateway.health import METERS, Meters
@@ -24,8 +24,9 @@ def make_app(gateway: Gateway) -> web.Application:
         client_max_size=LARGEST_BODY_BYTES,
     )
     app[GATEWAY], app[METERS] = gateway, meters
-    for table in (health.routes, ray_routes.routes, run_routes.routes, ingest.routes, signed.routes):
-        app.add_routes(table)
+    rooms = (health, ray_routes, run_routes, attempt_routes, ingest, signed)
+    for room in rooms:
+        app.add_routes(room.routes)
     app.cleanup_ctx.append(_closing)
     return app
 

@@ -21,6 +21,7 @@ from headway.runs.store import Ledger, Recorder, append_events
 from headway.runs.tokens import Principal, Role
 
 LISTED_RUNS = 1000
+LAUNCHED = "launched"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,33 @@ class Records:
             new = append_events(connection, events)
             return new + sum(insert_new(connection, tables.usage, row) for row in usage)
 
+    def launch(self, run_id: str, attempt: int, claim: str) -> AttemptRow:
+        """Let one process, and no other, start an attempt; asked again by the same one it answers alike.
+
+        Raises:
+            NotFoundError: there is no such attempt.
+            StateError: it has ended, or was started by another process.
+        """
+        with self.ledger.write() as connection:
+            found = _open_attempt(connection, run_id, attempt)
+            if found is None:
+                raise StateError("kubernetes.not_open", run=run_id, attempt=attempt)
+            launched = queries.notes(connection, run_id, attempt, LAUNCHED)
+            if any(body.get("claim") != claim for _at, body in launched):
+                raise StateError("kubernetes.launched_before", run=run_id, attempt=attempt)
+            if not launched:
+                body: dict[str, object] = {"what": LAUNCHED, "claim": claim}
+                append_events(connection, [self.recorder.event(EventKind.NOTE, body, run_id, attempt)])
+            return found
+
+    def asked(self, run_id: str, attempt: int) -> dict[str, object]:
+        """What an attempt is to do: whether it is still open, and in which mode it is to stop."""
+        with self.ledger.read() as connection:
+            is_open = _open_attempt(connection, run_id, attempt) is not None
+            modes = queries.stop_requests(connection, run_id, attempt)
+        stop = "now" if "now" in modes else (modes[-1] if modes else None)
+        return {"open": is_open, "stop": stop}
+
     def counts(self) -> dict[str, int]:
         """How many runs there are in each state."""
         from sqlalchemy import func
@@ -134,6 +162,14 @@ class Records:
             query = select(table.c.state, func.count()).group_by(table.c.state)
             found = {str(row[0]): int(row[1]) for row in connection.execute(query)}
         return {state.value: found.get(state.value, 0) for state in RunState}
+
+
+def _open_attempt(connection: Connection, run_id: str, attempt: int) -> AttemptRow | None:
+    known = queries.attempts(connection, run_id)
+    if not any(one.n == attempt for one in known):
+        raise NotFoundError("gateway.no_attempt", run=run_id, attempt=attempt)
+    last = known[-1]
+    return last if last.n == attempt and last.ended is None else None
 
 
 def check_may_see(run: RunRow, who: Principal) -> None:

@@ -116,14 +116,11 @@ def snapshots_of(connection: Connection, shas: Iterable[str]) -> dict[str, Mappi
     }
 
 
-def usage_of(connection: Connection, run_id: str, attempt: int) -> list[Usage]:
-    """The metered usage of one attempt."""
-    usage, allocation = tables.usage, tables.allocation
+def usage_of(connection: Connection, allocation_id: str) -> list[Usage]:
+    """The metered usage of one allocation."""
+    table = tables.usage
     rows = connection.execute(
-        select(usage)
-        .join(allocation, allocation.c.id == usage.c.allocation_id)
-        .where((allocation.c.run_id == run_id) & (allocation.c.attempt == attempt))
-        .order_by(usage.c.start, usage.c.metric)
+        select(table).where(table.c.allocation_id == allocation_id).order_by(table.c.start, table.c.metric)
     )
     return [
         Usage(

@@ -15,9 +15,11 @@ STORAGE = "HEADWAY_STORAGE"
 LEASE_EPOCH = "HEADWAY_LEASE_EPOCH"
 WORKERS = "HEADWAY_WORKERS"
 CPUS_PER_WORKER = "HEADWAY_CPUS_PER_WORKER"
+GPUS_PER_WORKER = "HEADWAY_GPUS_PER_WORKER"
 METHOD = "HEADWAY_METHOD"
 RECIPE = "HEADWAY_RECIPE"
 ROOM = "HEADWAY_ROOM"
+IMPORTABLE = "HEADWAY_IMPORTABLE"  # set where workers find this package without being sent it
 
 STOP_REQUEST = "stop"  # the file in the control folder that asks for a stop after a checkpoint
 
@@ -42,6 +44,7 @@ class Supervised:
     cpus_per_worker: int
     recipe: str | None = None  # JSON; None means the script decides
     room: str | None = None  # JSON: the predicted memory of the recipe's micro-batch, and the limit
+    gpus_per_worker: int = 0
 
     @classmethod
     def read(cls) -> Supervised:
@@ -62,4 +65,5 @@ class Supervised:
             cpus_per_worker=int(env.get(CPUS_PER_WORKER, "1")),
             recipe=env.get(RECIPE) or None,
             room=env.get(ROOM) or None,
+            gpus_per_worker=int(env.get(GPUS_PER_WORKER, "0")),
         )

@@ -128,6 +128,7 @@ def attempts_of(connection: Connection, run_ids: Sequence[str]) -> list[AttemptR
             row.ended,
             row.exit_code,
             row.backend_ref,
+            row.backend_uid,
         )
         for row in rows
     ]
@@ -199,6 +200,22 @@ def stop_requests(connection: Connection, run_id: str, attempt: int) -> list[str
         .order_by(table.c.occurred_at)
     )
     return [str(json.loads(row.body)["mode"]) for row in rows]
+
+
+def notes(
+    connection: Connection, run_id: str, attempt: int, what: str
+) -> list[tuple[int, dict[str, object]]]:
+    """Notes of one kind about an attempt, each with the moment of its recording, in that order."""
+    table = tables.event
+    rows = connection.execute(
+        select(table.c.recorded_at, table.c.body)
+        .where(
+            (table.c.run_id == run_id) & (table.c.attempt == attempt) & (table.c.kind == EventKind.NOTE.value)
+        )
+        .order_by(table.c.recorded_at)
+    )
+    found = ((int(row.recorded_at), json.loads(row.body)) for row in rows)
+    return [(at, body) for at, body in found if body.get("what") == what]
 
 
 def planned_steps(connection: Connection, run_id: str) -> int | None:

@@ -10,6 +10,7 @@ from headway.costing.lines import CostLine, Owner, charge
 from headway.costing.waste import AttemptOutcome, classify
 from headway.runs import bills, queries, tables
 from headway.runs.account import Account, PricedRun, RunPage, Tariff
+from headway.runs.pool_prices import tariff_at
 from headway.runs.rows import ProgressRow, RunRow
 from headway.runs.states import RunState
 from headway.units import Money
@@ -47,18 +48,21 @@ def open_lines(connection: Connection, run_ids: Sequence[str], tariff: Tariff) -
 
     Their time is split by the phases reported so far; what was trained counts as useful until it ends.
     """
-    table = tables.allocation
+    table, attempt = tables.allocation, tables.attempt
     rows = connection.execute(
-        select(table).where(table.c.run_id.in_(list(run_ids)) & table.c.stop.is_(None))
+        select(table)
+        .join(attempt, (attempt.c.run_id == table.c.run_id) & (attempt.c.n == table.c.attempt))
+        .where(table.c.run_id.in_(list(run_ids)) & attempt.c.ended.is_(None))
     ).all()
     lines: list[CostLine] = []
     for row in rows:
-        usage = bills.usage_of(connection, row.run_id, row.attempt)
+        usage = bills.usage_of(connection, row.id)
         owner = Owner(row.run_id, row.attempt, row.id, row.pool_id, "")
         end = max((part.stop for part in usage), default=row.start)
         phases = bills.phases_of(connection, row.run_id, row.attempt, end)
         waste = classify(phases, row.start, end, _GOING_ON)
-        lines.extend(charge(usage, tariff.rates, tariff.prices, owner, waste))
+        of_pool = tariff_at(connection, row.pool_id, row.start) or tariff
+        lines.extend(charge(usage, of_pool.rates, of_pool.prices, owner, waste))
     return lines
 
 

@@ -44,6 +44,7 @@ class AttemptRow:
     ended: int | None
     exit_code: int | None = None
     backend_ref: str | None = None
+    backend_uid: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

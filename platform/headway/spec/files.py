@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from headway.spec.cluster import ClusterSpec
 from headway.spec.job import JobSpec
 from headway.spec.loader import Document, parse_value, read
 from headway.spec.positions import Position, Positions
@@ -69,6 +70,16 @@ def load_sites(path: str | PathLike[str]) -> LoadedSites:
     return LoadedSites(validate(SitesSpec, document), document.positions, place, document.sha256)
 
 
+def load_cluster(path: str | PathLike[str]) -> ClusterSpec:
+    """Read and check a cluster file.
+
+    Raises:
+        NotFoundError: there is no such file.
+        SpecProblems: with everything that is wrong with it.
+    """
+    return validate(ClusterSpec, read(Path(path)))
+
+
 def _override(document: Document, override: str) -> None:
     key, equals, written = override.partition("=")
     path: KeyPath = tuple(part.strip() for part in key.split("."))
@@ -101,4 +112,4 @@ def _forget(document: Document, path: KeyPath) -> None:
     document.problems[:] = [one for one in document.problems if not one.path or one.path[: len(path)] != path]
 
 
-__all__ = ["LoadedJob", "LoadedSites", "SpecProblems", "load_job", "load_sites"]
+__all__ = ["LoadedJob", "LoadedSites", "SpecProblems", "load_cluster", "load_job", "load_sites"]

@@ -13,6 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from headway.spec.book import BookSpec
+from headway.spec.cluster import ClusterSpec
 from headway.spec.job import JobSpec
 from headway.spec.parts import Part
 from headway.spec.sites import SitesSpec
@@ -49,6 +50,11 @@ def book_schema() -> dict[str, Any]:
     return _schema(BookSpec, "Headway price book")
 
 
+def cluster_schema() -> dict[str, Any]:
+    """The schema of a cluster file."""
+    return _schema(ClusterSpec, "Headway cluster")
+
+
 def sites_schema() -> dict[str, Any]:
     """The schema of a sites file."""
     return _schema(SitesSpec, "Headway sites")
@@ -60,6 +66,7 @@ def rendered() -> dict[str, str]:
         "job.schema.json": job_schema(),
         "sites.schema.json": sites_schema(),
         "book.schema.json": book_schema(),
+        "cluster.schema.json": cluster_schema(),
     }
     return {name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for name, schema in schemas.items()}
 

@@ -14,10 +14,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from headway.errors import LeaseLostError
-
-LEASE_FILE = "lease"
-
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
@@ -113,25 +109,3 @@ def _newest_first(run_folder: Path) -> Iterator[Path]:
     ]
     for _step, _attempt, folder in sorted(found, reverse=True):
         yield folder
-
-
-def claim(run_folder: Path, lease_epoch: int) -> None:
-    """State which attempt may write checkpoints of this run from now on."""
-    run_folder.mkdir(parents=True, exist_ok=True)
-    draft = run_folder / f"{LEASE_FILE}.{lease_epoch}.draft"
-    draft.write_text(str(lease_epoch), encoding="ascii")
-    draft.rename(run_folder / LEASE_FILE)
-
-
-def check_lease(run_folder: Path, run_id: str, attempt: int, lease_epoch: int) -> None:
-    """Refuse to write when a later attempt has claimed the run's storage.
-
-    Raises:
-        LeaseLostError: it has.
-    """
-    try:
-        current = int((run_folder / LEASE_FILE).read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return  # a run without a supervisor claims nothing
-    if current > lease_epoch:
-        raise LeaseLostError("runs.lease_lost", run=run_id, attempt=attempt)

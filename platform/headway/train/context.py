@@ -37,6 +37,7 @@ from headway.memory.optimizers import MakeOptimizer
 from headway.memory.recipe import Recipe, recipe_of
 from headway.memory.step import Step
 from headway.runs.environment import Supervised
+from headway.runs.fencing import check_lease
 from headway.runs.spool import SpoolWriter
 from headway.train import checkpoints
 from headway.train.batches import Sampler
@@ -240,7 +241,7 @@ class Context:
         import ray.train
 
         run = self._supervised
-        checkpoints.check_lease(self._run_folder, run.run_id or "", run.attempt, run.lease_epoch)
+        check_lease(self._run_folder, run.run_id or "", run.attempt, run.lease_epoch)
         with self.phase("checkpoint"):
             folder = Path(tempfile.mkdtemp(prefix="headway-checkpoint-", dir=_scratch()))
             try:

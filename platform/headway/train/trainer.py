@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from headway.runs.environment import Supervised
+from headway.runs.environment import IMPORTABLE, Supervised
 from headway.runs.spool import SpoolWriter
 from headway.train.failures import classify_error
 
@@ -47,7 +47,8 @@ def _connect(cores: int) -> None:
         # working directory: `--working-dir` would leave `platform/headway` out of their path.
         submitted = json.loads(os.environ.get(_JOB_CONFIG, "{}")).get("runtime_env") or {}
         package = Path(__file__).resolve().parents[1]
-        ours = {} if submitted.get("py_modules") else {"py_modules": [str(package)]}
+        known = submitted.get("py_modules") or os.environ.get(IMPORTABLE)
+        ours = {} if known else {"py_modules": [str(package)]}
         ray.init(runtime_env=ours, log_to_driver=True)
     else:
         ray.init(num_cpus=max(cores, 1), include_dashboard=False, log_to_driver=True)
@@ -75,8 +76,8 @@ def _trainer(
         },
         scaling_config=ScalingConfig(
             num_workers=workers,
-            use_gpu=False,
-            resources_per_worker={"CPU": supervised.cpus_per_worker},
+            use_gpu=supervised.gpus_per_worker > 0,
+            resources_per_worker=_resources(supervised),
         ),
         run_config=RunConfig(
             name=name,
@@ -87,6 +88,11 @@ def _trainer(
         ),
         datasets=datasets or None,
     )
+
+
+def _resources(supervised: Supervised) -> dict[str, float]:
+    gpus = {"GPU": float(supervised.gpus_per_worker)} if supervised.gpus_per_worker else {}
+    return {"CPU": float(supervised.cpus_per_worker), **gpus}
 
 
 def _work(arguments: dict[str, Any]) -> None:

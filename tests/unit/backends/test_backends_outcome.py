@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from headway.backends.local.outcome import judge
+from headway.backends.outcome import judge
 from headway.runs.states import FailureClass, RunState
 
 USER_WORD = {"failure_class": "user", "reason": "ValueError: shape"}

@@ -9,10 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headway.errors import LeaseLostError
+from headway.runs.fencing import check_lease, claim
 from headway.train.checkpoints import (
     Manifest,
-    check_lease,
-    claim,
     describe_files,
     file_sha256,
     is_complete,

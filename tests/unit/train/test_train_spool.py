@@ -5,10 +5,10 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headway.controller.ingest import to_events
 from headway.runs.environment import Supervised
 from headway.runs.events import EventKind
 from headway.runs.spool import SpoolReader, SpoolWriter
+from headway.runs.telling import to_events
 
 TEXT = st.text(max_size=20)
 

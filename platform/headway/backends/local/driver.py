@@ -51,6 +51,7 @@ class Launch:
     recipe: str | None = None
     room: str | None = None
     ray_address: str = ""
+    gpus_per_worker: int = 0
 
     @property
     def spool(self) -> Path:
@@ -103,6 +104,7 @@ def driver_environment(launch: Launch, base: Mapping[str, str]) -> dict[str, str
         environment.LEASE_EPOCH: str(launch.lease_epoch),
         **({} if launch.workers is None else {environment.WORKERS: str(launch.workers)}),
         environment.CPUS_PER_WORKER: str(launch.cpus_per_worker),
+        environment.GPUS_PER_WORKER: base.get(environment.GPUS_PER_WORKER) or str(launch.gpus_per_worker),
         environment.METHOD: launch.method,
         **({} if launch.recipe is None else {environment.RECIPE: launch.recipe}),
         **({} if launch.room is None else {environment.ROOM: launch.room}),

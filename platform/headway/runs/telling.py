@@ -1,4 +1,4 @@
-"""From the workers' spool to the ledger: each line once, in order."""
+"""PURE. From the workers' spool to the ledger: each line once, in order."""
 
 from __future__ import annotations
 

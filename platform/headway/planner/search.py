@@ -97,7 +97,7 @@ def _fastest(work: Work, offering: Offering, nodes: int) -> Recipe | None:
 
 
 def _judge(work: Work, offering: Offering, limits: Limits, layouts: Layouts) -> Rival:
-    rule = _forbidden(offering, limits)
+    rule = forbidden(offering, limits)
     if rule is not None:
         return Rival(offering, Verdict.FORBIDDEN, None, *rule)
     if limits.processors_only and not offering.processor:
@@ -150,10 +150,11 @@ def _quickest(found: Sequence[Prediction]) -> Prediction:
 def allowed(offering: Offering, limits: Limits) -> bool:
     """Whether the limits let a job go there at all: rules, devices, precision."""
     fits = not limits.processors_only or offering.processor
-    return _forbidden(offering, limits) is None and fits
+    return forbidden(offering, limits) is None and fits
 
 
-def _forbidden(offering: Offering, limits: Limits) -> tuple[str, dict[str, object]] | None:
+def forbidden(offering: Offering, limits: Limits) -> tuple[str, dict[str, object]] | None:
+    """The rule of the job by which it may not run there, as a message and its values; None where it may."""
     if "any" not in limits.sites and offering.site not in limits.sites:
         return "plan.site_not_allowed", {"site": offering.site, "allowed": ", ".join(limits.sites)}
     if limits.sensitivity not in offering.sensitivities:

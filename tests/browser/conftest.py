@@ -53,7 +53,7 @@ def browser():
 @pytest.fixture
 def page(browser):
     context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(180_000)  # a first page on a busy machine of two cores
     opened = context.new_page()
     yield opened
     context.close()

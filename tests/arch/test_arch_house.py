@@ -141,6 +141,7 @@ PURE_MODULES = [
     PACKAGE / "backends" / "outcome.py",
     *(PACKAGE / "backends" / "kubernetes" / name for name in ("shape.py", "manifests.py", "observed.py")),
     PACKAGE / "runs" / "telling.py",
+    PACKAGE / "controller" / "cluster_decision.py",
 ]
 
 

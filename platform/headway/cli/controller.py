@@ -19,19 +19,26 @@ def command(no_standby: bool) -> None:
 
     from headway.cli.session import session
     from headway.controller.dispatch import LocalDispatch
-    from headway.controller.loop import STEP_SECONDS, Controller, lead
+    from headway.controller.loop import STEP_SECONDS, Controller, Step, lead
     from headway.controller.reaper import Reaper
     from headway.controller.webhook import Webhook
     from headway.errors import ExternalError
     from headway.runs.store import Recorder
+    from headway.spec.files import load_cluster
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     with session() as where:
         settings, ledger = where.settings, where.ledger
         recorder = Recorder(ledger, "controller")
-        steps = [
+        dispatch: Step = LocalDispatch(settings, ledger, recorder)
+        if settings.cluster_path is not None:
+            from headway.controller.cluster import ClusterDispatch
+
+            cluster = load_cluster(settings.cluster_path)
+            dispatch = ClusterDispatch(settings, ledger, recorder, cluster)
+        steps: list[Step] = [
             Reaper(settings, ledger),
-            LocalDispatch(settings, ledger, recorder),
+            dispatch,
             Webhook(settings.get("webhook"), ledger, recorder),
         ]
         loop = Controller(steps)

@@ -30,6 +30,7 @@ from headway.settings import Settings
 
 OPEN_STATES = tuple(state for state in RunState if state not in TERMINAL)
 START_MICROSECONDS = 30_000_000
+LOCAL = "local"
 
 
 def reap(settings: Settings, ledger: Ledger) -> list[str]:
@@ -52,6 +53,8 @@ def reap(settings: Settings, ledger: Ledger) -> list[str]:
                 closed.append(run.id)
             continue
         attempt = attempts[0]
+        if attempt.backend != LOCAL:
+            continue  # what runs in a cluster outlives the controller, which finds it again
         if is_expired(attempt.lease_holder, attempt.lease_expires_at, now) and _close(
             settings, ledger, attempt
         ):

@@ -171,6 +171,13 @@ class Kubernetes:
         except NotFoundError:
             return None
 
+    def cluster_thing(self, kind: Kind, name: str) -> dict[str, Any] | None:
+        """A thing that lies in no namespace, or None."""
+        try:
+            return self._ask("GET", _path(kind, None, name))
+        except NotFoundError:
+            return None
+
     def patch(self, kind: Kind, namespace: str, name: str, patch: Thing) -> dict[str, Any]:
         """Change parts of a thing (JSON merge patch)."""
         path = _path(kind, namespace, name)

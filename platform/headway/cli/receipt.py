@@ -135,7 +135,11 @@ def _row(row: ReceiptRow, source: Source) -> list[str]:
     from headway.units import format_joules
 
     category = text(f"receipt.{row.category}")
-    if row.category == "compute":
+    if row.unit == "node-hour":
+        nodes = row.base_quantity / row.seconds if row.seconds else row.base_quantity
+        detail = text("receipt.nodes", pool=source.offering_key, nodes=f"{float(nodes):.3g}")
+        quantity = text("receipt.node_seconds", seconds=f"{row.base_quantity:.1f}")
+    elif row.category == "compute":
         cores = row.base_quantity / row.seconds if row.seconds else row.base_quantity
         detail = text("receipt.cores", cores=f"{float(cores):.3g}")
         quantity = text("receipt.core_seconds", seconds=f"{row.base_quantity:.1f}")

@@ -84,6 +84,7 @@ class ClusterDispatch:
         """Look at the cluster, then bring on every run that is open, and sweep away what ended ones left."""
         if time.monotonic() < self._next_look:
             return
+        _ = self.pools  # what is wrong with the sites file is no run's fault: it fails here
         look = self.objects.look()  # before the ledger: what is known there and missing here is gone
         with self.ledger.read() as connection:
             runs = open_runs(connection)

@@ -17,6 +17,7 @@ SECOND = 1_000_000
 STOP_NOW_MICROSECONDS = 15 * SECOND  # for the head to say how it ended
 IMAGE_MICROSECONDS = 120 * SECOND  # a registry that fails once may answer at the next try
 EX_NOT_MINE = "exit code 75"
+_NO_MEMORY = "running low on memory"
 _RAY_ENDED = frozenset({"SUCCEEDED", "FAILED", "STOPPED"})
 LIVE = (RunState.QUEUED, RunState.ADMITTED, RunState.PROVISIONING, RunState.STARTING, RunState.RUNNING)
 
@@ -139,6 +140,8 @@ def _of_ray(seen: Observation, job: SeenJob) -> Outcome:
         return Outcome(RunState.SUCCEEDED)
     if EX_NOT_MINE in job.said:
         return _failed(FailureClass.INFRA, "its head was started twice")
+    if _NO_MEMORY in job.said:  # Ray's own watch kills a process before the kernel would kill the pod
+        return _failed(FailureClass.OOM, job.said)
     return _of_pods(seen, job.said or f"Ray says {job.ray_status or job.deployment}")
 
 

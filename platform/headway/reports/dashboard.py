@@ -204,7 +204,10 @@ def _line(row: ReceiptRow, source: Source, wording: Wording) -> tuple[Cell, ...]
     say = wording.say
     rate = row.base_quantity / row.seconds if row.seconds else row.base_quantity
     category = wording.maybe(f"receipt.{row.category}", row.category)
-    if row.category == "compute":
+    if row.unit == "node-hour":
+        detail = say("receipt.nodes", pool=source.offering_key, nodes=wording.number(rate))
+        quantity = say("receipt.node_seconds", seconds=wording.numeral(f"{row.base_quantity:,.1f}"))
+    elif row.category == "compute":
         detail = say("receipt.cores", cores=wording.number(rate))
         quantity = say("receipt.core_seconds", seconds=wording.numeral(f"{row.base_quantity:,.1f}"))
     else:

@@ -1,5 +1,7 @@
 """What holds for all tests: none depends on being, or not being, an EC2 instance, or on a network.
 
+Of tests that kill one thing at several points of a run's life, `make test` takes one, `make test-faults` all.
+
 A test that connects to anything but this machine fails: prices, models and data come with the package, and
 AWS's services are played by endpoints on the loopback.
 """
@@ -11,9 +13,21 @@ import os
 import socket
 from typing import Any
 
+import pytest
+
 os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
 
 _CONNECT, _CONNECT_EX = socket.socket.connect, socket.socket.connect_ex
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the further points out, unless HEADWAY_FAULTS=all."""
+    if os.environ.get("HEADWAY_FAULTS") == "all":
+        return
+    left_out = [item for item in items if item.get_closest_marker("every_point")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 def _is_here(family: int, address: Any) -> bool:

@@ -39,7 +39,8 @@ class Process(NamedTuple):
         deadline = time.monotonic() + seconds
         if self.alive():
             os.kill(self.pid, how)
-        while self.alive():
+        # A killed leader is a zombie while its other threads still go: until then its ports are not free.
+        while self.alive() or _threads(self.pid) > 1:
             if time.monotonic() > deadline:
                 return False
             time.sleep(0.02)
@@ -53,6 +54,13 @@ def _stat(pid: int) -> tuple[str, int]:
     except OSError:
         return "X", -1
     return fields[0], int(fields[19])
+
+
+def _threads(pid: int) -> int:
+    try:
+        return len(list(Path(f"/proc/{pid}/task").iterdir()))
+    except OSError:
+        return 0
 
 
 class Programs:

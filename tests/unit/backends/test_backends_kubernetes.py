@@ -44,18 +44,16 @@ def pods_of(job):
     ("need", "node", "pods", "each"),
     [
         (Need(16, 4, 1), NodeShape(96, 8), 2, 8),
-        (Need(3, 1, 1), NodeShape(8, 2), 3, 1),  # two and one would hold a GPU that nobody uses
+        (Need(3, 1, 1), NodeShape(8, 2), 3, 1),  # two of two would hold a GPU that nobody uses
         (Need(1, 1, 0), NodeShape(2, 0), 1, 1),
-        (Need(5, 1, 1), NodeShape(32, 4), 5, 1),
+        (Need(6, 1, 1), NodeShape(32, 4), 2, 3),
         (Need(4, 1, 1, 2**33), NodeShape(32, 4, 2**35), 2, 2),  # memory is the limit
     ],
 )
-def test_pods_are_as_wide_as_nodes_hold_without_waste(need, node, pods, each):
+def test_pods_are_as_wide_as_nodes_hold(need, node, pods, each):
     shape = shape_of(need, node)
-    assert shape.pods * shape.workers_per_pod >= need.workers
-    assert shape.workers_per_pod <= max(node.gpus, node.cores)
-    if pods is not None and shape.pods * shape.workers_per_pod == need.workers:
-        assert shape.gpus == shape.workers_per_pod * need.gpus_per_worker
+    assert (shape.pods, shape.workers_per_pod) == (pods, each)
+    assert shape.gpus == each * need.gpus_per_worker
 
 
 @pytest.mark.parametrize("need", [Need(1, 200, 0), Need(1, 1, 9), Need(1, 1, 0, 2**40)])

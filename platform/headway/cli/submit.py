@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,7 @@ from headway.messages import text
 if TYPE_CHECKING:
     from headway.cli.api import Api
     from headway.profile.gated import Gated
+    from headway.settings import Settings
 
 
 @click.command("submit", help=text("cli.submit"), context_settings={"ignore_unknown_options": True})
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 @click.option("-d", "--detach", is_flag=True, help=text("cli.detach"))
 @click.option("--key", help=text("cli.request_key"))
 @click.option("--address", help=text("cli.address"))
+@click.option("--dry-run", type=click.Choice(["client", "server"]), help=text("cli.dry_run"))
 def command(
     job: Path,
     arguments: tuple[str, ...],
@@ -30,6 +32,7 @@ def command(
     detach: bool,
     key: str | None,
     address: str | None,
+    dry_run: str | None,
 ) -> None:
     """Submit a job file, or a sample by its name."""
     import shlex
@@ -45,12 +48,15 @@ def command(
     job = resolve_job(job)
     loaded = load_job(job, overrides)
     settings = Settings.load()
-    ignored = not_enforced(loaded.spec)
+    ignored = not_enforced(loaded.spec, in_cluster=settings.cluster_path is not None)
     if ignored:
         say(text("run.not_enforced", keys=", ".join(ignored)))
     entrypoint = shlex.join([*shlex.split(loaded.spec.entrypoint), *arguments])
     workdir, script = find_workdir(entrypoint, job, Path.cwd())
     prepared = prepare(settings, loaded.spec, workdir, script, _say_gate)
+    if dry_run is not None:
+        _try(settings, loaded.spec.to_data(), {**prepared, "entrypoint": entrypoint}, dry_run)
+        return
     api = api_of(address)
     file, sha256 = pack(workdir)
     name = f"hw_{sha256[:40]}.zip"
@@ -65,6 +71,29 @@ def command(
     }
     run_id = api.call("POST", "/v1/runs", {k: v for k, v in body.items() if v is not None})["id"]
     follow(api, run_id, detach=detach)
+
+
+def _try(settings: Settings, job: dict[str, Any], prepared: dict[str, object], where: str) -> None:
+    """Print the objects that the job would be in the cluster; `server` has the API server check them."""
+    import yaml
+
+    from headway.backends.kubernetes.api import Kubernetes
+    from headway.controller.cluster_trial import objects_of, trial_run
+    from headway.errors import UserError
+    from headway.gateway.submissions import from_job
+    from headway.runs.tokens import Principal, Role
+    from headway.spec.files import load_cluster
+
+    if settings.cluster_path is None:
+        raise UserError("kubernetes.no_cluster_file")
+    cluster = load_cluster(settings.cluster_path)
+    found = from_job(job, prepared, None, None, "", Principal("dry-run", Role.ADMIN))
+    connected = Kubernetes.connect() if where == "server" else None
+    things = objects_of(settings, cluster, trial_run(found.body), connected)
+    click.echo(yaml.safe_dump_all(things, sort_keys=False), nl=False)
+    if connected is not None:
+        namespace = things[0]["metadata"]["namespace"]
+        say(text("kubernetes.dry_run", count=len(things), namespace=namespace))
 
 
 def api_of(address: str | None) -> Api:

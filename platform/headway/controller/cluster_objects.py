@@ -52,18 +52,8 @@ class ClusterObjects:
         return Look(at, observations(at, jobs, pods, queued), {node.name: node for node in nodes})
 
     def namespace(self, name: str) -> Namespace:
-        """A namespace with its queues; its claim for storage is there too.
-
-        Raises:
-            UserError: the namespace, or the claim, is not there.
-        """
-        if self.api.cluster_thing(NAMESPACES, name) is None:
-            raise UserError("kubernetes.no_namespace", namespace=name)
-        claim = self._cluster.storage.claim
-        if self.api.get(CLAIMS, name, claim) is None:
-            raise UserError("kubernetes.no_claim", namespace=name, claim=claim)
-        kueue = self.abilities.kueue
-        return Namespace(name, self.api.queues(kueue, name), self.api.priorities(kueue))
+        """A namespace that can take runs, as `namespace_in` finds it."""
+        return namespace_in(self.api, self.abilities, self._cluster, name)
 
     def create(self, run: RunRow, ask: Ask) -> str:
         """Make the attempt's Secret and RayJob, or find them; gives the RayJob's uid."""
@@ -97,19 +87,6 @@ class ClusterObjects:
         except StateError:
             self.api.patch(SECRETS, ask.namespace, ask.name, {"stringData": thing["stringData"]})
 
-    def check(self, ask: Ask, *, on_server: bool) -> list[dict[str, Any]]:
-        """The objects that would be made; with `on_server` the API server has checked them.
-
-        Raises:
-            UserError: it refuses one.
-        """
-        values = dict.fromkeys(ask.secrets, "")
-        things = [(SECRETS, secret(ask, "", values)), (RAY_JOBS, ray_job(ask))]
-        if on_server:
-            for kind, thing in things:
-                self.api.create(kind, thing, dry_run=True)
-        return [thing for _kind, thing in things]
-
     def rename(self, job: SeenJob, mark: str) -> None:
         """Give a suspended RayJob to the next attempt."""
         self.api.patch(RAY_JOBS, job.namespace, job.name, {"spec": {"jobId": mark}})
@@ -119,6 +96,20 @@ class ClusterObjects:
         for name in dict.fromkeys(names):
             self.api.delete(RAY_JOBS, namespace, name)
             self.api.delete(SECRETS, namespace, name)
+
+
+def namespace_in(api: Kubernetes, abilities: Abilities, cluster: ClusterSpec, name: str) -> Namespace:
+    """A namespace with its queues; its claim for storage is there too.
+
+    Raises:
+        UserError: the namespace, or the claim, is not there.
+    """
+    if api.cluster_thing(NAMESPACES, name) is None:
+        raise UserError("kubernetes.no_namespace", namespace=name)
+    claim = cluster.storage.claim
+    if api.get(CLAIMS, name, claim) is None:
+        raise UserError("kubernetes.no_claim", namespace=name, claim=claim)
+    return Namespace(name, api.queues(abilities.kueue, name), api.priorities(abilities.kueue))
 
 
 def secret_values(run: RunRow) -> dict[str, str]:

@@ -39,17 +39,33 @@ ENFORCED: Final = frozenset(
     }
 )
 
+# What has its effect only where the run goes to a cluster.
+IN_CLUSTERS: Final = frozenset(
+    {
+        "needs.gpus",
+        "image",
+        "queue",
+        "priority",
+        "data.sensitivity",
+        "limits.sites",
+        "limits.regions",
+    }
+)
 
-def not_enforced(spec: JobSpec) -> tuple[str, ...]:
+
+def not_enforced(spec: JobSpec, *, in_cluster: bool = False) -> tuple[str, ...]:
     """The dotted paths that the user has set and that have no effect yet, in the order of the spec."""
+    enforced = ENFORCED | IN_CLUSTERS if in_cluster else ENFORCED
     return tuple(
-        path for path in _set_paths(spec, ()) if not _covered(path) and not _without_gpus(spec, path)
+        path
+        for path in _set_paths(spec, ())
+        if not _covered(path, enforced) and not _without_gpus(spec, path)
     )
 
 
-def _covered(path: str) -> bool:
+def _covered(path: str, enforced: frozenset[str]) -> bool:
     parts = path.split(".")
-    return any(".".join(parts[:length]) in ENFORCED for length in range(1, len(parts) + 1))
+    return any(".".join(parts[:length]) in enforced for length in range(1, len(parts) + 1))
 
 
 def _without_gpus(spec: JobSpec, path: str) -> bool:

@@ -7,7 +7,7 @@ import json
 import os
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any, cast
 from urllib.parse import quote, urlsplit
@@ -70,25 +70,40 @@ class Api:
         return True
 
     def follow(self, run: str, write: Callable[[bytes], object]) -> None:
-        """Hand on what a run prints until it has ended; a cut connection goes on at the next byte."""
+        """Hand on what a run prints until it has ended; a cut connection goes on at the next byte.
+
+        Raises:
+            HeadwayError: the gateway said no, or answered nothing for a while; a quiet run is no silence.
+        """
         offset, since = 0, time.monotonic()
         while True:
             try:
-                connection = self._connect()
-                path = f"/v1/runs/{quote(run)}/logs?follow=1&offset={offset}"
-                connection.request("GET", self._path(path), headers=self._headers())
-                response = connection.getresponse()
-                if response.status >= 400:
-                    raise _refused(response.status, response.read())
-                while data := response.read1(1 << 16):
+                for data in self._log(f"/v1/runs/{quote(run)}/logs?follow=1&offset={offset}"):
+                    since = time.monotonic()
                     write(data)
-                    offset, since = offset + len(data), time.monotonic()
-            except (OSError, http.client.HTTPException) as error:
+                    offset += len(data)
+            except ExternalError:
                 if time.monotonic() - since > GIVE_UP_SECONDS:
-                    raise ExternalError("api.unreachable", address=self.address, cause=error) from error
+                    raise
                 time.sleep(RETRY_SECONDS)
             else:
                 return
+
+    def _log(self, path: str) -> Iterator[bytes]:
+        """What one connection gives; an empty piece first, once it has been answered."""
+        connection = self._connect()
+        try:
+            connection.request("GET", self._path(path), headers=self._headers())
+            response = connection.getresponse()
+            if response.status >= 400:
+                raise _refused(response.status, response.read())
+            yield b""
+            while data := response.read1(1 << 16):
+                yield data
+        except (OSError, http.client.HTTPException) as error:
+            raise ExternalError("api.unreachable", address=self.address, cause=error) from error
+        finally:
+            connection.close()
 
     def _connect(self) -> http.client.HTTPConnection:
         try:

@@ -24,6 +24,7 @@ from headway.messages import text
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 MAX_JSON_BYTES = 8 << 20
+GONE = 499  # whoever asked has gone, as other servers' logs number it
 _LOG = logging.getLogger(__name__)
 _STATUSES: tuple[tuple[type[HeadwayError], int], ...] = (
     (ForbiddenError, 403),
@@ -70,8 +71,10 @@ async def errors_as_answers(request: web.Request, handler: Handler) -> web.Strea
         return await handler(request)
     except HeadwayError as error:
         return _refusal(request, error)
-    except (web.HTTPException, ConnectionResetError):
+    except web.HTTPException:
         raise
+    except ConnectionResetError:
+        return web.Response(status=GONE)  # nobody hears it; it is counted, and is no error of ours
     except Exception:  # noqa: BLE001 - the last resort: an answer and a number in the log
         number = secrets.token_hex(4)
         _LOG.exception("error %s at %s %s", number, request.method, request.path)

@@ -7,8 +7,11 @@ another origin makes are refused.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar, cast
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -20,6 +23,7 @@ from headway.runs import tokens
 from headway.runs.store import now_microseconds
 from headway.runs.tokens import Principal, Role
 
+T = TypeVar("T")
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 LOCAL = Principal("local", Role.ADMIN)
@@ -33,6 +37,7 @@ class Doorman:
     def __init__(self) -> None:
         self._known: dict[str, tuple[float, Principal | None]] = {}
         self._needed: tuple[float, bool] = (-1e9, True)
+        self._asking: dict[str, asyncio.Task[object]] = {}
 
     async def principal(self, gateway: Gateway, header: str | None) -> Principal:
         """Who sent this `Authorization` header.
@@ -55,7 +60,7 @@ class Doorman:
             return True
         at, needed = self._needed
         if time.monotonic() - at > CACHE_SECONDS:
-            needed = await gateway.read(lambda: _any_issued(gateway))
+            needed = await self._once("", gateway, _any_issued)
             self._needed = (time.monotonic(), needed)
         return needed
 
@@ -63,11 +68,20 @@ class Doorman:
         key = tokens.token_hash(token)
         at, principal = self._known.get(key, (-1e9, None))
         if time.monotonic() - at > CACHE_SECONDS:
-            principal = await gateway.read(lambda: _find(gateway, token))
+            principal = await self._once(key, gateway, partial(_find, token=token))
             if len(self._known) > 10_000:
                 self._known.clear()
             self._known[key] = (time.monotonic(), principal)
         return principal
+
+    async def _once(self, key: str, gateway: Gateway, ask: Callable[[Gateway], T]) -> T:
+        """Ask the ledger; of many that want to know the same at once, one asks."""
+        task = cast("asyncio.Task[T] | None", self._asking.get(key))
+        if task is None:
+            task = asyncio.create_task(gateway.read(partial(ask, gateway)))
+            self._asking[key] = cast("asyncio.Task[object]", task)
+            task.add_done_callback(lambda _task: self._asking.pop(key, None))
+        return await asyncio.shield(task)
 
 
 def _any_issued(gateway: Gateway) -> bool:

@@ -159,7 +159,7 @@ async def tail_logs(request: web.Request) -> web.StreamResponse:
     await socket.prepare(request)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     reader = asyncio.create_task(_until_closed(socket))
-    stream = follow(gateway, seen.run.id, "driver", offset)
+    stream = follow(gateway, seen.run.id, "driver", offset, None, partial(is_gone, request))
     try:
         async for data in stream:
             said = decoder.decode(data)
@@ -181,6 +181,11 @@ async def tail_logs(request: web.Request) -> web.StreamResponse:
 async def _until_closed(socket: web.WebSocketResponse) -> None:
     async for _message in socket:
         pass  # Ray's client says nothing; reading is how its going is noticed
+
+
+def is_gone(request: web.Request) -> bool:
+    """Whether the connection of a request has ended."""
+    return request.transport is None
 
 
 def number(request: web.Request, name: str, default: int = 0) -> int:

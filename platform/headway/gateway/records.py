@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 from sqlalchemy.exc import IntegrityError
 
 from headway.errors import ForbiddenError, NotFoundError, StateError
@@ -22,6 +22,10 @@ from headway.runs.tokens import Principal, Role
 
 LISTED_RUNS = 1000
 LAUNCHED = "launched"
+_PLACES = tuple(
+    select(tables.run.c.id, tables.run.c.team_id, tables.run.c.request_key).where(column == bindparam("key"))
+    for column in (tables.run.c.request_key, tables.run.c.id)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,21 @@ class Records:
                 raise NotFoundError("gateway.no_job", key=key)
             check_may_see(run, who)
             return Seen(run, queries.attempts(connection, run.id))
+
+    def id_of(self, key: str, who: Principal) -> str:
+        """The id of a run that the caller may see, for what needs no more of it: followers come back often.
+
+        Raises:
+            NotFoundError: there is none.
+            ForbiddenError: it is another team's.
+        """
+        with self.ledger.read() as connection:
+            for query in _PLACES:
+                found = connection.execute(query, {"key": key}).first()
+                if found is not None:
+                    _check_team(found.id, found.team_id, found.request_key, who)
+                    return str(found.id)
+        raise NotFoundError("gateway.no_job", key=key)
 
     def listed(self, who: Principal, limit: int = LISTED_RUNS) -> list[Seen]:
         """The caller's runs that are not hidden, newest first."""
@@ -178,9 +197,13 @@ def check_may_see(run: RunRow, who: Principal) -> None:
     Raises:
         ForbiddenError: it is.
     """
-    own = who.run_id == run.id if who.role is Role.RUN else who.team == run.team_id
+    _check_team(run.id, run.team_id, run.request_key, who)
+
+
+def _check_team(run_id: str, team: str, key: str, who: Principal) -> None:
+    own = who.run_id == run_id if who.role is Role.RUN else who.team == team
     if who.role is not Role.ADMIN and not own:
-        raise ForbiddenError("gateway.not_yours", key=run.request_key)
+        raise ForbiddenError("gateway.not_yours", key=key)
 
 
 def _attempts_of(connection: Connection, run_ids: Sequence[str]) -> dict[str, list[AttemptRow]]:

@@ -18,7 +18,7 @@ from headway.gateway import run_log
 from headway.gateway.answers import answer, read_json
 from headway.gateway.auth import PEOPLE, only
 from headway.gateway.following import CHUNK_BYTES, follow
-from headway.gateway.ray_routes import attempt_of, number, rank_of
+from headway.gateway.ray_routes import attempt_of, is_gone, number, rank_of
 from headway.gateway.ray_types import check_key
 from headway.gateway.records import Records, Seen
 from headway.gateway.service import gateway_of
@@ -143,20 +143,24 @@ async def resubmit(request: web.Request) -> web.Response:
 @routes.get("/v1/runs/{run}/logs")
 async def logs(request: web.Request) -> web.StreamResponse:
     """What a run printed, as bytes: `?offset=`, `?rank=`, `?attempt=`, and `?follow=1` until it has ended."""
-    seen, gateway = await _seen(request), gateway_of(request)
+    who, gateway, key = only(request, *PEOPLE), gateway_of(request), request.match_info["run"]
+    check_key(key)
+    run_id = await gateway.read(partial(gateway.records.id_of, key, who))
     offset, stream, attempt = number(request, "offset"), rank_of(request), attempt_of(request)
     response = web.StreamResponse(headers={OFFSET_HEADER: str(offset), "Cache-Control": "no-store"})
     response.content_type = "text/plain"
     await response.prepare(request)
     if request.query.get("follow") in {"1", "true"}:
-        async for data in follow(gateway, seen.run.id, stream, offset, attempt):
+        gone = partial(is_gone, request)
+        async for data in follow(gateway, run_id, stream, offset, attempt, gone):
             await response.write(data)
     else:
-        folder = gateway.folder(seen.run)
+        folder = gateway.ports.run_folder(run_id)
         while data := await gateway.read(partial(run_log.read, folder, stream, offset, CHUNK_BYTES, attempt)):
             await response.write(data)
             offset += len(data)
-    await response.write_eof()
+    if not is_gone(request):
+        await response.write_eof()
     return response
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,8 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 import aiohttp
 import pytest
 
-from headway.errors import StateError, UserError
-from headway.gateway import run_log
+from headway.cli import api
+from headway.errors import ExternalError, StateError, UserError
+from headway.gateway import following, run_log
 
 
 def in_a_loop_of_its_own(what):
@@ -131,3 +133,87 @@ def test_rays_tail_splits_no_character_and_ends_with_the_run(running):
     writer.join()
     assert found == text
     assert code == 1000
+
+
+def test_a_watch_keeps_the_end_of_a_stream_and_leaves_the_rest_on_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(following, "TAIL_BYTES", 8)
+    monkeypatch.setattr(following, "CHUNK_BYTES", 3)
+    watch, whole = following.Watch(), b""
+    assert watch.since(0) is None, "nobody has looked"
+    for part in (b"", b"abc", b"defgh", b"i" * 30, b"", b"jk"):
+        run_log.append(tmp_path, 1, "driver", len(whole), part)
+        whole += part
+        watch.grow(*following._new_bytes(tmp_path, ("r", "driver", None), watch.size))
+        assert watch.size == len(whole)
+        for at in range(len(whole) + 1):
+            found = watch.since(at)
+            assert found == whole[at : at + 3] if at >= len(whole) - 8 else found is None
+    assert watch.since(len(whole)) == b""
+
+
+def until(what, why):
+    deadline = time.monotonic() + 20
+    while not what():
+        assert time.monotonic() < deadline, why
+        time.sleep(0.02)
+
+
+def test_who_stops_following_a_quiet_run_is_noticed_and_is_no_error(running, monkeypatch, caplog):
+    monkeypatch.setattr(following, "GONE_SECONDS", 0.1)
+    running.submit("q")
+    running.state("q", "ADMITTED", "PROVISIONING", "STARTING", "RUNNING")
+    running.log("q", b"the one line\n")
+    for _ in range(5):
+        with socket.create_connection(("127.0.0.1", running.port)) as client:
+            client.sendall(b"GET /v1/runs/q/logs?follow=1 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            found = b""
+            while b"line" not in found:
+                found += client.recv(4096)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a cut, no goodbye
+    until(lambda: not running.gateway.watches.by_key, "ghosts follow on")
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+def test_a_log_that_cannot_be_read_for_a_while_is_followed_on(running, monkeypatch):
+    running.submit("b")
+    running.state("b", "ADMITTED", "PROVISIONING", "STARTING", "RUNNING")
+    failures = iter([OSError("the disk is away")] * 3)
+
+    def read(*words):
+        if (error := next(failures, None)) is not None:
+            raise error
+        return _new_bytes(*words)
+
+    _new_bytes = following._new_bytes
+    monkeypatch.setattr(following, "_new_bytes", read)
+    running.log("b", b"said")
+    running.state("b", "SUCCEEDED")
+    assert running.ask("GET", "/v1/runs/b/logs?follow=1") == (200, "said")
+
+
+def test_our_client_follows_a_quiet_run_for_longer_than_it_waits_for_an_answer(running, monkeypatch):
+    monkeypatch.setattr(api, "TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr(api, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(api, "GIVE_UP_SECONDS", 0.9)
+    running.submit("s")
+    running.state("s", "ADMITTED", "PROVISIONING", "STARTING", "RUNNING")
+    running.log("s", b"begun\n")
+    found = bytearray()
+    client = threading.Thread(target=lambda: api.Api(running.url).follow("s", found.extend))
+    client.start()
+    client.join(3)
+    assert client.is_alive(), "quiet is not unreachable"
+    running.log("s", b"done\n")
+    running.state("s", "SUCCEEDED")
+    client.join(20)
+    assert bytes(found) == b"begun\ndone\n"
+
+
+def test_our_client_gives_up_on_a_gateway_that_is_gone(monkeypatch):
+    monkeypatch.setattr(api, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(api, "GIVE_UP_SECONDS", 0.1)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(ExternalError):
+        api.Api(f"http://127.0.0.1:{port}").follow("s", lambda data: None)

@@ -143,7 +143,7 @@ def test_the_stock_ray_command_runs_in_pods_and_its_record_is_the_same(served, t
     said = served.ok(*words, *asked, "--", "python", "where.py", program="ray")
     assert "here ['where.py'] 1 me" in said
     assert "Job 'stock' succeeded" in said
-    assert "SUCCEEDED" in served.ok("job", "status", "stock", program="ray")
+    assert "succeeded" in served.ok("job", "status", "stock", program="ray")
     assert "here ['where.py']" in served.ok("job", "logs", "stock", program="ray")
     (run_id,) = served.rows("SELECT id FROM run")[0]
     pods = served.rows("SELECT node FROM allocation WHERE run_id = ?", run_id)

@@ -103,6 +103,7 @@ def retry_wait(connection: Connection, run: RunRow, failure: FailureClass) -> fl
 
     A retry goes on with something: a checkpoint, or a script that can save one, or nothing was done yet.
     Else it would pay for all of it again, and only a job file that states a budget for the class wants that.
+    Whom its queue makes room for others, waits there again, as for every job of that queue.
     """
     resolved = run.spec["resolved"]
     assert isinstance(resolved, dict)
@@ -113,6 +114,7 @@ def retry_wait(connection: Connection, run: RunRow, failure: FailureClass) -> fl
         bool(queries.checkpoints(connection, run.id))
         or connection.execute(select(func.count()).where(world.c.run_id == run.id)).scalar_one() > 0
         or not queries.notes(connection, run.id, attempts[-1].n, LAUNCHED)
+        or failure is FailureClass.PREEMPTION
     )
     earlier = sum(one.failure_class == failure.value for one in attempts) - 1
     rule = retry_rule(failure, budgets)

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 from served import Served, wait_for
+from testbed import node
 
 pytestmark = pytest.mark.real
+TRAIN = Path(__file__).parent / "manifests" / "rayjob_train.yaml"
 JOBS = Path(__file__).parents[1] / "faults" / "jobs"
 
 
@@ -149,3 +151,19 @@ def test_the_stock_ray_command_runs_in_pods_and_its_record_is_the_same(served, t
     pods = served.rows("SELECT node FROM allocation WHERE run_id = ?", run_id)
     assert pods == [("node-a",)]  # its one worker's pod is the head
     wait_for(lambda: served.ours() == [], 60, "nothing of ours is left in the cluster")
+
+
+def test_a_job_made_by_hand_trains_with_gpus_of_the_queues_flavor_and_is_seen_and_priced(served):
+    served.cluster.apply(TRAIN.read_text(), namespace=served.namespace)
+    (run_id, owner) = wait_for(lambda: served.rows("SELECT id, owner_id FROM run"), 60, "it is on record")[0]
+    assert owner == "unmanaged"
+    wait_for(lambda: served.state(run_id) in {"RUNNING", "SUCCEEDED"}, 120, "it runs", served.story(run_id))
+    (workload,) = served.cluster.list("workloads", served.namespace)
+    assigned = {one["name"]: one["flavors"] for one in workload["status"]["admission"]["podSetAssignments"]}
+    assert assigned["workers"][node.GPU] == node.POOL
+    served.await_state(run_id, "SUCCEEDED")
+    totals = json.loads(served.ok("receipt", run_id, "-o", "json"))["totals"]
+    assert Decimal(totals[0]["amount"]) > 0
+    assert served.rows("SELECT count(*) FROM allocation") == [(3,)]
+    assert len(served.cluster.list("rayjobs", served.namespace)) == 1  # it is theirs to delete
+    assert "unmanaged" in served.ok("show", run_id) + served.ok("ls", "-o", "json")

@@ -1,6 +1,5 @@
 """The test cluster is what tests take it for: a real node, real operators, and nothing left afterwards."""
 
-import json
 import os
 import subprocess
 import sys
@@ -113,23 +112,6 @@ def test_claims_hold_packages_source_and_a_storage_that_pods_can_write(cluster, 
 
 def conditions(thing):
     return thing.get("status", {}).get("conditions", [])
-
-
-def ended(cluster, name, namespace):
-    status = cluster.get("rayjob", name, namespace).get("status", {})
-    return status if status.get("jobDeploymentStatus") in {"Complete", "Failed"} else None
-
-
-def test_kueue_admits_a_ray_train_job_of_two_workers_with_gpus_and_it_succeeds(cluster, namespace):
-    only_here(cluster)
-    cluster.apply(TRAIN.read_text(), namespace=namespace)
-    status = cluster.wait_for(lambda: ended(cluster, "train", namespace), 240, "the job ends")
-    assert status["jobStatus"] == "SUCCEEDED", status.get("message")
-    (workload,) = cluster.list("workloads", namespace)
-    assigned = {one["name"]: one["flavors"] for one in workload["status"]["admission"]["podSetAssignments"]}
-    assert assigned["workers"][node.GPU] == node.POOL
-    result = json.loads((cluster.storage / namespace / "result.json").read_text())
-    assert (result["epoch"], result["world"]) == (2, 2)
 
 
 def test_a_job_larger_than_the_queues_quota_waits(cluster, namespace):

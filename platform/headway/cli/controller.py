@@ -30,15 +30,20 @@ def command(no_standby: bool) -> None:
     with session() as where:
         settings, ledger = where.settings, where.ledger
         recorder = Recorder(ledger, "controller")
-        dispatch: Step = LocalDispatch(settings, ledger, recorder)
+        runners: list[Step] = [LocalDispatch(settings, ledger, recorder)]
         if settings.cluster_path is not None:
+            from headway.backends.kubernetes.api import Kubernetes
             from headway.controller.cluster import ClusterDispatch
+            from headway.controller.cluster_unmanaged import Unmanaged
 
-            cluster = load_cluster(settings.cluster_path)
-            dispatch = ClusterDispatch(settings, ledger, recorder, cluster)
+            cluster, api = load_cluster(settings.cluster_path), Kubernetes.connect()
+            runners = [
+                ClusterDispatch(settings, ledger, recorder, cluster, lambda: api),
+                Unmanaged(settings, ledger, recorder, cluster, api),
+            ]
         steps: list[Step] = [
             Reaper(settings, ledger),
-            dispatch,
+            *runners,
             Webhook(settings.get("webhook"), ledger, recorder),
         ]
         loop = Controller(steps)

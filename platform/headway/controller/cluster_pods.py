@@ -44,7 +44,10 @@ class PodMeter:
     ) -> None:
         """Bring an open attempt's allocations up to a look at its pods, in the caller's transaction."""
         mine = allocation_id
-        known = set(connection.execute(select(tables.allocation.c.id)).scalars()) if seen.pods else set[str]()
+        ids = tables.allocation.c.id
+        known = set(
+            connection.execute(select(ids).where(ids.in_([mine(pod) for pod in seen.pods]))).scalars()
+        )
         for pod in sorted(seen.pods, key=lambda one: one.placed or 0):
             if pod.placed is not None and pod.node is not None and mine(pod) not in known:
                 self._open(connection, attempt, pod, nodes, pools)

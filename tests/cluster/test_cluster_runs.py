@@ -154,7 +154,8 @@ def test_the_stock_ray_command_runs_in_pods_and_its_record_is_the_same(served, t
 
 
 def test_a_job_made_by_hand_trains_with_gpus_of_the_queues_flavor_and_is_seen_and_priced(served):
-    served.cluster.apply(TRAIN.read_text(), namespace=served.namespace)
+    hand_made = TRAIN.read_text().replace("ttlSecondsAfterFinished: 600", "ttlSecondsAfterFinished: 5")
+    served.cluster.apply(hand_made, namespace=served.namespace)
     (run_id, owner) = wait_for(lambda: served.rows("SELECT id, owner_id FROM run"), 60, "it is on record")[0]
     assert owner == "unmanaged"
     wait_for(lambda: served.state(run_id) in {"RUNNING", "SUCCEEDED"}, 120, "it runs", served.story(run_id))

@@ -69,16 +69,33 @@ class Api:
             return False
         return True
 
-    def follow(self, run: str, write: Callable[[bytes], object]) -> None:
+    def follow(
+        self,
+        run: str,
+        write: Callable[[bytes], object],
+        *,
+        rank: int | None = None,
+        attempt: int | None = None,
+        to_the_end: bool = True,
+    ) -> None:
         """Hand on what a run prints until it has ended; a cut connection goes on at the next byte.
+
+        Args:
+            run: its id or its key.
+            write: hears the bytes.
+            rank: one worker's; None for the driver's.
+            attempt: one attempt's; None for all.
+            to_the_end: wait until the run has ended, not only for what is there now.
 
         Raises:
             HeadwayError: the gateway said no, or answered nothing for a while; a quiet run is no silence.
         """
+        wanted = {"rank": rank, "attempt": attempt, "follow": 1 if to_the_end else None}
+        query = "".join(f"&{name}={value}" for name, value in wanted.items() if value is not None)
         offset, since = 0, time.monotonic()
         while True:
             try:
-                for data in self._log(f"/v1/runs/{quote(run)}/logs?follow=1&offset={offset}"):
+                for data in self._log(f"/v1/runs/{quote(run, safe='')}/logs?offset={offset}{query}"):
                     since = time.monotonic()
                     write(data)
                     offset += len(data)

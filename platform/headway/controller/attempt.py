@@ -25,7 +25,7 @@ from headway.meter.energy import best_source
 from headway.meter.local import LocalMeter
 from headway.runs import bills, queries
 from headway.runs.environment import request_stop
-from headway.runs.events import EventKind
+from headway.runs.events import Event, EventKind
 from headway.runs.fencing import claim
 from headway.runs.lease import RENEW_SECONDS, renew
 from headway.runs.spool import SpoolReader
@@ -168,7 +168,7 @@ class Attempt:
             process.wait()
             self._carry()
             self._meter()
-            self._record_log()
+            self._record_logs()
             local.clean(self.launch.folder, self.mark)
         if self.over_budget and (process.returncode != 0 or self.stopped_at_checkpoint):
             return Outcome(RunState.FAILED, FailureClass.BUDGET, f"reached its budget of {self.plan.budget}")
@@ -199,7 +199,8 @@ class Attempt:
             if sha256 is not None
         ]
         workdir = found[0] if plan.package is not None else self.launch.folder
-        paths = [str(path) for path in found] + [launch.env.get("PYTHONPATH", "")]
+        before = launch.env.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+        paths = [*(str(path) for path in found), before]
         env = {**launch.env, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
         return replace(launch, workdir=workdir, env=env)
 
@@ -326,15 +327,13 @@ class Attempt:
         except OSError:
             return ""
 
-    def _record_log(self) -> None:
-        if not self.launch.log.exists():
-            return
-        with self.launch.log.open("rb") as file:
-            sha = hashlib.file_digest(file, "sha256").hexdigest()
-        body = {
-            "stream": "driver",
-            "uri": str(self.launch.log),
-            "bytes": self.launch.log.stat().st_size,
-            "sha": sha,
-        }
-        self.ledger.append([self.owner.event(EventKind.LOG, body)])
+    def _record_logs(self) -> None:
+        """The driver's log and each worker's, with their hashes."""
+        events: list[Event] = []
+        for path in sorted(self.launch.folder.glob("*.log")):
+            with path.open("rb") as file:
+                sha = hashlib.file_digest(file, "sha256").hexdigest()
+                size = file.tell()
+            body: dict[str, object] = {"stream": path.stem, "uri": str(path), "bytes": size, "sha": sha}
+            events.append(self.owner.event(EventKind.LOG, body))
+        self.ledger.append(events)

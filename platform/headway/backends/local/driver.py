@@ -111,6 +111,8 @@ def driver_environment(launch: Launch, base: Mapping[str, str]) -> dict[str, str
         "PYTHONUNBUFFERED": "1",
         "RAY_TRAIN_CALLBACKS": "headway.train.ray_callback.ReportSpool",
         "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": base.get("RAY_TRAIN_HEALTH_CHECK_INTERVAL_S", "0.2"),
+        # Ray's own `print` for workers says each line twice where the log is a file, as here.
+        "RAY_TRAIN_ENABLE_PRINT_PATCH": base.get("RAY_TRAIN_ENABLE_PRINT_PATCH", "0"),
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_DEDUP_LOGS": "0",
         "RAY_COLOR_PREFIX": "0",

@@ -14,7 +14,7 @@ branch_labels = None
 depends_on = None
 
 _NEW = (
-    ("run", sqlalchemy.Column("hidden", sqlalchemy.BigInteger)),
+    ("run", sqlalchemy.Column("hidden", sqlalchemy.BigInteger().with_variant(sqlalchemy.Integer, "sqlite"))),
     ("attempt", sqlalchemy.Column("exit_code", sqlalchemy.Integer)),
 )
 

@@ -94,6 +94,9 @@ def _refusal(request: web.Request, error: HeadwayError) -> web.Response:
 
 def _shaped(request: web.Request, status: int, body: dict[str, object]) -> web.Response:
     if request.path.startswith("/api/"):
-        said = "\n".join(str(part) for part in (f"{body['message']}  [{body['code']}]", body["hint"]) if part)
+        code = f"  [{body['code']}]"
+        # A list of problems ends with its code already.
+        message = str(body["message"]).removesuffix(code) + code
+        said = "\n".join(str(part) for part in (message, body["hint"]) if part)
         return web.Response(text=said, status=status)
     return answer({"error": body}, status)

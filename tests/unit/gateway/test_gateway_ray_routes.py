@@ -239,3 +239,12 @@ def test_an_error_that_nobody_foresaw_is_told_by_number_only(running, monkeypatc
     assert status == 500
     assert "division" not in said
     assert running.ask("GET", "/healthz") == (200, {"status": "ok"})
+
+
+def test_a_list_of_problems_ends_with_its_code_once(running):
+    body = {"entrypoint": "true", "metadata": {"workers": "two", "deadline": "soon"}}
+    status, said = running.ask("POST", "/api/jobs/", body)
+    assert status == 400
+    assert said.count("E-SPEC-03") == 1
+    assert "needs.workers" in said
+    assert "limits.deadline" in said

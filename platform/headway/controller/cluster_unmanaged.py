@@ -14,7 +14,7 @@ from headway.controller.cluster import BACKEND, POOLS_SECONDS
 from headway.controller.cluster_decision import path_to
 from headway.controller.cluster_pods import PodMeter
 from headway.controller.cluster_pools import Pools
-from headway.controller.cluster_records import outcome_body
+from headway.controller.cluster_records import OPEN_STATES, outcome_body
 from headway.controller.figures import figures_of
 from headway.controller.settle import keep_snapshot, settle_run
 from headway.runs import queries
@@ -59,9 +59,7 @@ class Unmanaged:
         pods = self._api.listed(("/api/v1", "pods"), CLUSTER_LABEL) if theirs else []
         with self._ledger.read() as connection:
             going = [
-                run
-                for run in queries.list_runs(connection, states=tuple(RunState))
-                if run.owner_id == OWNER and not run.state.is_terminal
+                run for run in queries.list_runs(connection, states=OPEN_STATES) if run.owner_id == OWNER
             ]
         for thing in theirs:
             self._bring_on(thing, pods, at)

@@ -64,8 +64,8 @@ def test_nothing_is_left_of_a_cluster_whose_tests_were_killed(no_cluster):
     assert [
         kind for kind in ("Process", "bridge", "KUBE-", "/sys/fs/cgroup") if kind not in str(running)
     ] == []
-    no_cluster.wait_for(lambda: not host.traces(no_cluster.state), 30, "the keeper clears all away")
-    no_cluster.wait_for(lambda: not any(no_cluster.programs().values()), 30, "the keeper ends")
+    no_cluster.wait_for(lambda: not host.traces(no_cluster.state), 120, "the keeper clears all away")
+    no_cluster.wait_for(lambda: not any(no_cluster.programs().values()), 120, "the keeper ends")
 
 
 def test_a_pod_runs_as_nobody_special_and_its_logs_can_be_read(cluster, namespace):

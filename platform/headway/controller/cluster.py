@@ -14,13 +14,14 @@ from dataclasses import replace
 from sqlalchemy import Connection
 
 from headway.backends.kubernetes.api import Kubernetes
+from headway.backends.kubernetes.manifests import Ask
 from headway.backends.kubernetes.observed import Observation
 from headway.backends.outcome import Outcome
 from headway.controller.cluster_ask import ask_of, job_of, namespace_of
 from headway.controller.cluster_decision import Decision, decide, path_to
 from headway.controller.cluster_objects import ClusterObjects, Look, secret_values
 from headway.controller.cluster_pods import PodMeter
-from headway.controller.cluster_pools import Pools
+from headway.controller.cluster_pools import Chosen, Pools
 from headway.controller.cluster_records import (
     ENDING,
     HEAD,
@@ -135,14 +136,14 @@ class ClusterDispatch:
             return False
         number = 1 if last is None else last.n + 1
         try:
-            self._ask(run, number)
+            ask, chosen = self._ask(run, number)
             secret_values(run)
-            self._check_budget_currency(run, number)
+            self._check_budget_currency(run, chosen)
         except (UserError, CapacityError) as error:
             self._end_run(run.id, Outcome(RunState.FAILED, FailureClass.USER, str(error)[:300]))
             return False
         self.ledger.append([self._opened(run.id, number)])
-        self._create(run, number)
+        self._create(run, number, ask)
         return True
 
     def _backoff(self, connection: Connection, run: RunRow, last: AttemptRow | None) -> float:
@@ -150,18 +151,18 @@ class ClusterDispatch:
             return 0.0
         return retry_wait(connection, run, FailureClass(last.failure_class)) or 0.0
 
-    def _check_budget_currency(self, run: RunRow, number: int) -> None:
+    @staticmethod
+    def _check_budget_currency(run: RunRow, chosen: Chosen) -> None:
         job = job_of(run)
         if job.limits.budget is None:
             return
-        _ask, chosen = self._ask(run, number)
         for pool in chosen.pools:
             if pool.offering.currency != job.limits.budget.currency:
                 raise UserError(
                     "submit.budget_currency", budget=job.limits.budget.currency, site=pool.offering.currency
                 )
 
-    def _ask(self, run: RunRow, number: int):  # noqa: ANN202 - as ask_of gives it
+    def _ask(self, run: RunRow, number: int) -> tuple[Ask, Chosen]:
         objects = self.objects
         where = objects.namespace(namespace_of(self.cluster, run.team_id))
         return ask_of(run, number, self.cluster, self.pools, where, objects.abilities)
@@ -176,10 +177,10 @@ class ClusterDispatch:
         }
         return self.recorder.event(EventKind.ATTEMPT_OPENED, body, run_id, number, now)
 
-    def _create(self, run: RunRow, number: int) -> None:
+    def _create(self, run: RunRow, number: int, known: Ask | None = None) -> None:
         """Make the attempt's objects, or find those that a controller before made."""
         try:
-            ask, _chosen = self._ask(run, number)
+            ask = known or self._ask(run, number)[0]
             uid = self.objects.create(run, ask)
         except (UserError, CapacityError) as error:
             outcome = Outcome(RunState.FAILED, FailureClass.USER, str(error)[:300])

@@ -82,6 +82,8 @@ def test_a_run_survives_its_head_and_is_charged_for_its_pods_and_stays_on_record
     assert "SUCCEEDED" in served.ok("show", run_id)
     assert "final_loss" in served.ok("show", run_id) + served.ok("receipt", run_id)
     assert "training result" in served.ok("logs", run_id).lower()
+    for rank in (0, 1):
+        assert f"worker {rank} is done" in served.ok("logs", run_id, "--rank", str(rank))
     again = served.ok("resubmit", "-d", run_id).split()[-1]
     served.ok("stop", again)
     served.await_state(again, "CANCELLED", "SUCCEEDED")

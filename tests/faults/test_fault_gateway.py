@@ -111,6 +111,8 @@ for step in range(1, 201):
     with path.open("a") as file:
         file.write(json.dumps(line) + "\\n")
     print("step", step, "äöü", flush=True)
+    with path.parent.with_name("rank-1.log").open("a") as file:
+        print("rank 1 step", step, "äöü", file=file)
     time.sleep(0.02)
 """
 
@@ -133,8 +135,10 @@ def test_killed_while_what_a_run_tells_is_on_its_way(served: Served, tmp_path: P
     assert head.wait(240) == 0
     steps = served.rows("SELECT step FROM progress WHERE run_id = ? ORDER BY at", run_id)
     assert steps == [(step,) for step in range(1, 201)], "each once, in order"
-    said = "".join(f"step {step} äöü\n" for step in range(1, 201)).encode()
-    assert (served.home / "runs" / run_id / "a1" / "driver.log").read_bytes() == said
+    folder = served.home / "runs" / run_id / "a1"
+    for stream, start in (("driver", ""), ("rank-1", "rank 1 ")):
+        said = "".join(f"{start}step {step} äöü\n" for step in range(1, 201)).encode()
+        assert (folder / f"{stream}.log").read_bytes() == said
     outcomes = served.rows("SELECT body FROM event WHERE kind = 'note' AND body LIKE '%outcome%'")
     assert len(outcomes) == 1
     assert '"SUCCEEDED"' in outcomes[0][0]

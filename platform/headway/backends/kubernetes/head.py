@@ -190,9 +190,10 @@ class Head:
         self._untold += to_events(launch.run_id, launch.attempt, launch.mark, lines)
         self.telling.tell(self._untold)
         self._untold = []
-        with launch.log.open("rb") as log:
-            while self.telling.tell_log(log):
-                pass
+        for path in (launch.log, *sorted(launch.folder.glob("rank-*.log"))):
+            with path.open("rb") as log:
+                while self.telling.tell_log(path.stem, log):
+                    pass
 
     @property
     def _launched(self) -> local.Launch:

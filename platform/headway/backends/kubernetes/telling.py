@@ -8,6 +8,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, BinaryIO, cast
@@ -39,7 +40,7 @@ class Telling:
         self._gateway, self._token = gateway.rstrip("/"), token
         self._run, self._attempt = f"/v1/runs/{run_id}", attempt
         self._sleep, self._clock = sleep, clock
-        self._sent_bytes = 0
+        self._sent_bytes: Counter[str] = Counter()
 
     def launch(self, claim: str, patience_seconds: float) -> dict[str, Any]:
         """What to start.
@@ -61,14 +62,15 @@ class Telling:
             part = [{**asdict(one), "kind": one.kind.value} for one in events[start : start + EVENTS_AT_ONCE]]
             self._ask("POST", "/v1/ingest", _json({"events": part}))
 
-    def tell_log(self, log: BinaryIO) -> int:
-        """Post what a log has grown by; gives how much that was."""
-        log.seek(self._sent_bytes)
+    def tell_log(self, stream: str, log: BinaryIO) -> int:
+        """Post what a stream (`driver`, `rank-<k>`) has grown by; gives how many bytes that was."""
+        sent_bytes = self._sent_bytes[stream]
+        log.seek(sent_bytes)
         data = log.read(LOG_BYTES_AT_ONCE)
         if data:
-            path = f"{self._run}/logs/{self._attempt}/driver?offset={self._sent_bytes}"
+            path = f"{self._run}/logs/{self._attempt}/{stream}?offset={sent_bytes}"
             self._ask("PUT", path, data, "application/octet-stream")
-            self._sent_bytes += len(data)
+            self._sent_bytes[stream] += len(data)
         return len(data)
 
     def patiently(self, call: Callable[[], Any], patience_seconds: float) -> Any:  # noqa: ANN401 - what the call gives

@@ -1,0 +1,21 @@
+# What the example refuses, each with one input wrong; the first run shows that nothing else is.
+
+mock_provider "aws" {}
+
+variables {
+  alarm_email = "alarm@example.com"
+}
+
+run "accepts_the_rest" {
+  command = plan
+}
+
+run "refuses_one_zone" {
+  command = plan
+
+  variables {
+    zones = ["us-east-1a"]
+  }
+
+  expect_failures = [var.zones]
+}

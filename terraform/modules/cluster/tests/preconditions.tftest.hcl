@@ -1,0 +1,18 @@
+# What only the whole module can refuse.
+
+mock_provider "aws" {}
+
+variables {
+  name = "headway"
+  site = "us-east-1"
+}
+
+run "refuses_a_cluster_in_one_subnet" {
+  command = plan
+
+  variables {
+    subnet_ids = ["subnet-1"]
+  }
+
+  expect_failures = [aws_eks_cluster.this]
+}

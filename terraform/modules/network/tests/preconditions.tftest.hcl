@@ -1,0 +1,18 @@
+# What only the whole module can refuse.
+
+mock_provider "aws" {}
+
+variables {
+  name = "headway"
+  site = "us-east-1"
+}
+
+run "refuses_a_vpc_in_one_zone" {
+  command = plan
+
+  variables {
+    zones = ["us-east-1a"]
+  }
+
+  expect_failures = [aws_vpc.this]
+}

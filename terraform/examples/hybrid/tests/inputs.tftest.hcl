@@ -1,6 +1,10 @@
 # What the example refuses, each with one input wrong; the first run shows that nothing else is.
 
-mock_provider "aws" {}
+mock_provider "aws" {
+  mock_data "aws_partition" {
+    defaults = { partition = "aws" }
+  }
+}
 
 variables {
   alarm_email = "alarm@example.com"

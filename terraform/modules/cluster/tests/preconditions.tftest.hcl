@@ -1,6 +1,10 @@
 # What only the whole module can refuse.
 
-mock_provider "aws" {}
+mock_provider "aws" {
+  mock_data "aws_partition" {
+    defaults = { partition = "aws" }
+  }
+}
 
 variables {
   name = "headway"

@@ -35,7 +35,7 @@ run "spot_with_fabric" {
     error_message = "only what tolerates the pool's name is placed"
   }
   assert {
-    condition     = aws_eks_node_group.this.labels == tomap({ "headway.dev/pool" = "a100-spot", "headway.dev/site" = "us-east-1", "headway.dev/capacity" = "spot", "headway.dev/accelerator" = "a100-40gb" })
+    condition     = aws_eks_node_group.this.labels == tomap({ "headway.dev/pool" = "a100-spot", "headway.dev/site" = "us-east-1", "headway.dev/capacity" = "spot", "headway.dev/accelerator" = "a100-40" })
     error_message = "labels by which runs find the pool"
   }
   assert {

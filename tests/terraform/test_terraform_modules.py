@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from terraform_command import MODULES, ROOT
+from terraform_command import MODULES, ROOT, files_of_tests
 
 _VARIABLE = re.compile(r'^variable "(\w+)" \{\n(.*?)^\}', re.MULTILINE | re.DOTALL)
 _OBJECT = re.compile(r'^(?:resource|data) "(\w+)" "(\w+)" \{\n(.*?)^\}', re.MULTILINE | re.DOTALL)
@@ -21,7 +21,7 @@ def test_the_files_are_formatted(terraform):
 
 @pytest.mark.parametrize("module", MODULES)
 def test_it_is_valid_and_keeps_its_tests(terraform, module):
-    terraform.ready(module)
+    terraform.init(module)
     terraform.ok(module, "validate")
     said = terraform.ok(module, "test", "-no-color")
     passed, failed = re.search(r"(\d+) passed, (\d+) failed", said).groups()
@@ -43,12 +43,11 @@ def refusals(folder: Path) -> Counter[str]:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_each_condition_is_seen_to_refuse(module):
-    folder = ROOT / module
     tried: Counter[str] = Counter()
-    for path in folder.glob("tests/*.tftest.hcl"):
+    for path in files_of_tests(module):
         for names in _EXPECTED.findall(path.read_text()):
             tried.update(name.strip() for name in names.split(",") if name.strip())
-    untried = {name: count for name, count in refusals(folder).items() if tried[name] < count}
+    untried = {name: count for name, count in refusals(ROOT / module).items() if tried[name] < count}
     assert untried == {}, "more conditions than tests that see them refuse"
 
 

@@ -2,13 +2,6 @@
 
 mock_provider "aws" {}
 
-variables {
-  name        = "headway"
-  site        = "us-east-1"
-  monthly_usd = 1000
-  emails      = ["alarm@example.com"]
-}
-
 run "of_the_account" {
   command = plan
 

@@ -6,12 +6,6 @@ mock_provider "aws" {
   }
 }
 
-variables {
-  name       = "headway"
-  site       = "us-east-1"
-  subnet_ids = ["subnet-1", "subnet-2"]
-}
-
 run "private_by_default" {
   command = plan
 

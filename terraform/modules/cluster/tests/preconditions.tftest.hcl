@@ -6,11 +6,6 @@ mock_provider "aws" {
   }
 }
 
-variables {
-  name = "headway"
-  site = "us-east-1"
-}
-
 run "refuses_a_cluster_in_one_subnet" {
   command = plan
 

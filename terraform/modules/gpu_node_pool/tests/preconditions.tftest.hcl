@@ -2,19 +2,6 @@
 
 mock_provider "aws" {}
 
-variables {
-  name               = "a100-spot"
-  site               = "us-east-1"
-  cluster_name       = "headway"
-  vpc_id             = "vpc-1"
-  subnet_ids         = ["subnet-1"]
-  security_group_ids = ["sg-1"]
-  node_role_arn      = "arn:aws:iam::123456789012:role/node"
-  instance_types     = ["p4d.24xlarge"]
-  capacity           = "spot"
-  max_nodes          = 2
-}
-
 run "refuses_a_fabric_over_two_zones" {
   command = plan
 

@@ -12,13 +12,6 @@ mock_provider "aws" {
   }
 }
 
-variables {
-  name         = "headway"
-  site         = "us-east-1"
-  cluster_name = "headway"
-  bucket_arn   = "arn:aws:s3:::headway-bucket"
-}
-
 run "a_role_for_each_component" {
   command = plan
 

@@ -2,65 +2,8 @@
 
 mock_provider "aws" {}
 
-variables {
-  name          = "headway"
-  site          = "us-east-1"
-  cluster_name  = "headway"
-  node_role_arn = "arn:aws:iam::123456789012:role/node"
-}
-
 run "accepts_the_rest" {
   command = plan
-}
-
-run "refuses_a_name_with_capitals" {
-  command = plan
-
-  variables {
-    name = "Headway"
-  }
-
-  expect_failures = [var.name]
-}
-
-run "refuses_the_site_that_is_always_there" {
-  command = plan
-
-  variables {
-    site = "here"
-  }
-
-  expect_failures = [var.site]
-}
-
-run "refuses_a_team_with_a_blank" {
-  command = plan
-
-  variables {
-    team = "two words"
-  }
-
-  expect_failures = [var.team]
-}
-
-run "refuses_a_tag_of_the_modules_own" {
-  command = plan
-
-  variables {
-    tags = { "headway.dev/pool" = "mine" }
-  }
-
-  expect_failures = [var.tags]
-}
-
-run "refuses_a_tag_of_aws" {
-  command = plan
-
-  variables {
-    tags = { "AWS:owner" = "me" }
-  }
-
-  expect_failures = [var.tags]
 }
 
 run "refuses_a_cluster_name_with_a_dot" {

@@ -2,13 +2,6 @@
 
 mock_provider "aws" {}
 
-variables {
-  name          = "headway"
-  site          = "us-east-1"
-  cluster_name  = "headway"
-  node_role_arn = "arn:aws:iam::123456789012:role/node"
-}
-
 run "queue_and_role" {
   command = plan
 

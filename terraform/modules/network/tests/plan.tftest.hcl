@@ -2,12 +2,6 @@
 
 mock_provider "aws" {}
 
-variables {
-  name  = "headway"
-  site  = "us-east-1"
-  zones = ["us-east-1a", "us-east-1b"]
-}
-
 run "private_by_default" {
   command = plan
 

@@ -2,11 +2,6 @@
 
 mock_provider "aws" {}
 
-variables {
-  name = "headway"
-  site = "us-east-1"
-}
-
 run "refuses_a_vpc_in_one_zone" {
   command = plan
 

@@ -2,12 +2,6 @@
 
 mock_provider "aws" {}
 
-variables {
-  name         = "headway"
-  site         = "us-east-1"
-  cluster_name = "headway"
-}
-
 run "off_by_default" {
   command = plan
 

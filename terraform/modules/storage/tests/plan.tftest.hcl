@@ -6,11 +6,6 @@ mock_provider "aws" {
   }
 }
 
-variables {
-  name = "headway"
-  site = "us-east-1"
-}
-
 run "closed_versioned_and_cleaned" {
   command = plan
 

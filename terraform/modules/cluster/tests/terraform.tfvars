@@ -1,0 +1,3 @@
+name       = "headway"
+site       = "us-east-1"
+subnet_ids = ["subnet-1", "subnet-2"]

@@ -1,0 +1,3 @@
+name         = "headway"
+site         = "us-east-1"
+cluster_name = "headway"

@@ -1,0 +1,2 @@
+name = "headway"
+site = "us-east-1"
